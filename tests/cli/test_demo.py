@@ -1,6 +1,8 @@
-"""The demo: real commands on images that it draws."""
+"""The demo: real commands on images that it draws, and the commands of the start page on masks."""
 
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("PIL")
 pytest.importorskip("skimage")
 
+PAGE = Path(__file__).parents[2] / "docs" / "start" / "masks.md"
 FILES = {
     "leaves", "shapes.npz", "model.npz", "atoms.png", "atoms.png.json", "codes.csv", "codes.csv.json",
     "reconstructions.png", "reconstructions.png.json",
@@ -63,3 +66,15 @@ def test_every_leaf_of_a_sheet_is_read_and_drawn_upright(tmp_path):
     # The lowest tenth of an upright leaf is a part of its thin stalk.
     stalk = pose[pose.imag < pose.imag.min() + 0.1 * np.ptp(pose.imag)]
     assert np.ptp(stalk.real) < 0.1 * np.ptp(pose.real)
+
+
+@pytest.mark.skipif(not PAGE.is_file(), reason="docs/ is in the repository only")
+def test_commands_of_the_start_page_run(folder):
+    blocks = re.findall(r"```console\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    demo, *commands = [line.removeprefix("shapelex ") for block in blocks for line in block.splitlines()]
+    assert demo == "demo -o demo"
+    (folder / "demo").mkdir()
+    write_leaf_sheets(folder / "demo" / "leaves", 2, 0)
+    for command in commands:
+        lines_of(run(command))
+    assert {"leaves.npz", "model.npz", "atoms.png", "codes.csv", "leaves.html"} <= {p.name for p in folder.iterdir()}

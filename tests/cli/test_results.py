@@ -8,74 +8,46 @@ import time
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import shapelex as sx
 from shapelex.estimators.progress import FitProgress
-from shapelex.exceptions import CodesError
-from tests.cli.conftest import facts_of, lines_of, run
+from tests.cli.conftest import facts_of, lines_of, refused, run
 
 
 def test_learn_is_what_the_estimator_learns(folder, shapes):
-    arguments = ["--atoms", "4", "--nonzero", "2", "--coder", "ormp", "--seed", "3", "--restarts", "2"]
-    shown = lines_of(run("learn", "shapes.npz", "-o", "m.npz", *arguments))
+    shown = lines_of(run("learn shapes.npz -o m.npz --atoms 4 --nonzero 2 --coder ormp --seed 3 --restarts 2"))
     model = sx.ShapeDictionary(4, 2, space=shapes.space, coder="ormp", n_restarts=2, random_state=3).fit(shapes)
     np.testing.assert_array_equal(sx.load("m.npz").atoms_, model.atoms_)
     assert shown[0] == f"40 shapes, 4 atoms, at most 2 per shape: RMSE {100 * model.rmse_:.2f} %"
-    assert lines_of(run("info", "m.npz"))[-1].startswith("made by: shapelex learn shapes.npz -o m.npz")
-    facts = facts_of(run("info", "m.npz", "--json"))
+    assert lines_of(run("info m.npz"))[-1].startswith("made by: shapelex learn shapes.npz -o m.npz")
+    facts = facts_of(run("info m.npz --json"))
     assert (facts["n_atoms"], facts["seed"]) == (4, 3)
 
 
-def test_commands_before_are_replayed_in_order(ready):
-    lines_of(run("report", "model.npz", "shapes.npz", "-o", "page.html"))
-    assert lines_of(run("replay", "page.html", "--all")) == [
-        "shapelex import cells.tps -o shapes.npz",
-        "shapelex learn shapes.npz -o model.npz",
-        "shapelex report model.npz shapes.npz -o page.html",
-        "# input shapes.npz: unchanged",
-        "# input model.npz: unchanged",
-    ]
-
-
-def test_an_interrupted_fit_keeps_the_best_beside_the_output(folder, monkeypatch):
+def test_a_fit_keeps_the_best_and_goes_on_from_its_checkpoint(folder, monkeypatch):
+    learn = "learn shapes.npz --atoms 4 --nonzero 2 --coder ormp"
+    lines_of(run(f"{learn} -o whole.npz"))
     (folder / "m.npz").write_text("mine")
-    passes = []
-
-    def interrupt(self, iteration):
-        passes.append(iteration.rmse)
-        if len(passes) == 3:
-            raise KeyboardInterrupt
-        return False
-
-    monkeypatch.setattr("shapelex.estimators.progress.FitProgress.__call__", interrupt)
-    sizes = ["--atoms", "4", "--nonzero", "2", "--tie", "0"]
-    result = run("learn", "shapes.npz", "-o", "m.npz", *sizes, "--coder", "ormp", "--force")
-    assert result.exit_code == 130
-    assert result.stderr.startswith("shapelex: interrupted: m.interrupted.npz has the best dictionary so far, RMSE")
-    assert sx.load("m.interrupted.npz").rmse_ == pytest.approx(min(passes))
-    assert (folder / "m.npz").read_text() == "mine"
-
-
-def test_a_fit_goes_on_from_its_checkpoint(folder, monkeypatch):
-    arguments = ["learn", "shapes.npz", "--atoms", "4", "--nonzero", "2", "--coder", "ormp"]
-    lines_of(run(*arguments, "-o", "whole.npz"))
     tell, passes = FitProgress.__call__, []
 
     def interrupt(self, iteration):
-        passes.append(iteration)
+        passes.append(iteration.rmse)
         if len(passes) == 4:
             raise KeyboardInterrupt
         return tell(self, iteration)
 
     with monkeypatch.context() as patch:
         patch.setattr(FitProgress, "__call__", interrupt)
-        stopped = run(*arguments, "-o", "m.npz", "--checkpoint", "c.npz")
+        stopped = run(f"{learn} -o m.npz --checkpoint c.npz --force")
     assert stopped.exit_code == 130
+    assert stopped.stderr.startswith("shapelex: interrupted: m.interrupted.npz has the best dictionary so far, RMSE")
     assert "; the same command goes on from c.npz" in stopped.stderr
-    assert not (folder / "m.npz").exists()
-    lines_of(run(*arguments, "-o", "m.npz", "--checkpoint", "c.npz"))
+    assert sx.load("m.interrupted.npz").rmse_ == pytest.approx(min(passes))
+    assert (folder / "m.npz").read_text() == "mine"
+    lines_of(run(f"{learn} -o m.npz --checkpoint c.npz --force"))
     np.testing.assert_array_equal(sx.load("m.npz").atoms_, sx.load("whole.npz").atoms_)
 
 
@@ -105,8 +77,8 @@ def test_ctrl_c_of_a_real_process(folder, shapes):
 
 
 def test_learn_measures_which_atoms_are_found_again(folder, shapes):
-    arguments = ("learn", "shapes.npz", "-o", "m.npz", "--atoms", "4", "--nonzero", "2", "--max-iter", "5")
-    facts = facts_of(run(*arguments, "--json"))["stability"]
+    learn = "learn shapes.npz -o m.npz --atoms 4 --nonzero 2 --max-iter 5"
+    facts = facts_of(run(f"{learn} --json"))["stability"]
     found = sx.load("m.npz").stability_
     expected = sx.ShapeDictionary(4, 2, space=shapes.space, max_iter=5, random_state=0)
     with warnings.catch_warnings():
@@ -114,83 +86,140 @@ def test_learn_measures_which_atoms_are_found_again(folder, shapes):
         expected.fit(shapes)
     assert facts == found.to_json() == expected.stability_.to_json()
     assert len(facts["can_be_named"]) == 4
-    told = run("info", "m.npz")
-    assert found.summary() in told.stdout
-    assert facts_of(run("info", "m.npz", "--json"))["stability"] == facts
-    result = run(*arguments, "--no-stability", "--force")
-    assert "can be named" not in result.stdout
-    assert "can be named" not in run("info", "m.npz").stdout
+    assert found.summary() in run("info m.npz").stdout
+    assert facts_of(run("info m.npz --json"))["stability"] == facts
+    assert "can be named" not in run(f"{learn} --no-stability --force").stdout
+    assert "can be named" not in run("info m.npz").stdout
     assert not hasattr(sx.load("m.npz"), "stability_")
 
 
 def test_other_models_are_described(folder, shapes):
     sx.ShapeDictionaryClassifier(3, 2, tol=0.1, random_state=0).fit(shapes, shapes.labels).save("classes.npz")
-    shown = lines_of(run("info", "classes.npz"))
+    shown = lines_of(run("info classes.npz"))
     assert shown[0].startswith("ShapeDictionaryClassifier in Landmarks(n_points=16")
     assert shown[1] == "2 classes, 3 to 3 atoms each"
-    facts = facts_of(run("info", "classes.npz", "--json"))
+    facts = facts_of(run("info classes.npz --json"))
     assert (facts["classes"], facts["n_atoms"]) == (["a", "b"], [3, 3])
     sx.ProcrustesKernel(2.0).fit(shapes).save("kernel.npz")
-    assert lines_of(run("info", "kernel.npz"))[1] == "40 shapes, gamma 2"
-    result = run("encode", "classes.npz", "shapes.npz", "-o", "codes.csv")
-    assert result.exit_code == 1
-    assert "holds a ShapeDictionaryClassifier: this command needs a dictionary that learn wrote" in result.stderr
+    assert lines_of(run("info kernel.npz"))[1] == "40 shapes, gamma 2"
+    refused("encode classes.npz shapes.npz -o codes.csv", "this command needs a dictionary that learn wrote")
 
 
 def test_pages_and_figures_are_described(ready):
-    lines_of(run("report", "model.npz", "shapes.npz", "-o", "page.html"))
-    assert lines_of(run("info", "page.html")) == [
-        "page for the eye, no shapes",
-        "made before it: shapelex import cells.tps -o shapes.npz",
-        "made before it: shapelex learn shapes.npz -o model.npz",
-        "made by: shapelex report model.npz shapes.npz -o page.html",
-    ]
-    facts = facts_of(run("info", "page.html", "--json"))
+    lines_of(run("report model.npz shapes.npz -o page.html"))
+    before = ["shapelex import cells.tps -o shapes.npz", "shapelex learn shapes.npz -o model.npz"]
+    made_by = "shapelex report model.npz shapes.npz -o page.html"
+    described = ["page for the eye, no shapes", *(f"made before it: {one}" for one in before), f"made by: {made_by}"]
+    assert lines_of(run("info page.html")) == described
+    inputs = ["# input shapes.npz: unchanged", "# input model.npz: unchanged"]
+    assert lines_of(run("replay page.html --all")) == [*before, made_by, *inputs]
+    facts = facts_of(run("info page.html --json"))
     assert (facts["holds"], facts["command"].split()[1], len(facts["earlier"])) == ("page", "report", 2)
     for name in ("mean.png", "mean.svg", "mean.pdf"):
-        lines_of(run("mean", "shapes.npz", "-o", "mean.npz", "--figure", name, "--force"))
+        lines_of(run(f"mean shapes.npz -o mean.npz --figure {name} --force"))
         assert lines_of(run("info", name))[0] == "figure for the eye, no shapes"
 
 
-@pytest.mark.parametrize("layout", ["slots", "atoms"])
-@pytest.mark.parametrize("name", ["c.csv", "c.tsv", "c.xlsx", "c.parquet", "c.npz", "c.zarr"])
+@pytest.mark.parametrize(
+    ("name", "layout"),
+    [
+        *(("c.csv", "slots"), ("c.csv", "atoms"), ("c.tsv", "atoms"), ("c.xlsx", "slots"), ("c.xlsx", "atoms")),
+        *(("c.parquet", "slots"), ("c.parquet", "atoms"), ("c.npz", "slots"), ("c.zarr", "atoms")),
+    ],
+)
 def test_codes_come_back_with_what_is_known_of_the_shapes(ready, shapes, model, name, layout):
-    n_shapes = len(shapes)
+    rows = np.arange(40)
     told = {
-        "area": np.linspace(1, 2, n_shapes),
-        "file": np.array([f"{k:03d}.tif" for k in range(n_shapes)]),
-        "frame": np.arange(n_shapes),
-        "touches": np.arange(n_shapes) % 2 == 0,
-        "error": np.ones(n_shapes),
+        "area": np.linspace(1, 2, 40),
+        "file": np.array([f"{row:03d}.tif" for row in rows]),
+        "frame": rows,
+        "touches": rows % 2 == 0,
     }
-    labels = np.array(["NA", "", *["x"] * (n_shapes - 2)])
-    ids = np.array([f"{k:03d}" for k in range(n_shapes)])
-    sx.write(shapes.replace(ids=ids, labels=labels, metadata=told), "told.npz")
-    lines_of(run("encode", "model.npz", "told.npz", "-o", name, "--layout", layout))
+    known = {"id": np.array([f"{row:03d}" for row in rows]), "label": np.array(["NA", "", *["x"] * 38]), **told}
+    marked = shapes.replace(ids=known["id"], labels=known["label"], metadata={**told, "error": np.ones(40)})
+    sx.write(marked, "told.npz")
+    lines_of(run(f"encode model.npz told.npz -o {name} --layout {layout}"))
     found = sx.read_codes(name)
-    codes, errors = found
-    np.testing.assert_allclose(codes.toarray(), model.transform(shapes), atol=1e-12)
-    assert codes.n_atoms == 4
-    np.testing.assert_allclose(errors, model.errors(shapes), atol=1e-12)
-    assert set(found.columns) == {"id", "label", "area", "file", "frame", "touches", "meta error"} | (
-        set() if shapes.sequence is None else {"sequence"}
-    )
-    for name_, column in {"id": ids, "label": labels, **{k: v for k, v in told.items() if k != "error"}}.items():
-        if column.dtype.kind == "f":
-            # Sheets have 16 digits.
-            np.testing.assert_allclose(found.columns[name_], column, rtol=1e-15)
+    np.testing.assert_allclose(found.codes.toarray(), model.transform(shapes), atol=1e-12)
+    assert found.codes.n_atoms == 4
+    np.testing.assert_allclose(found.errors, model.errors(shapes), atol=1e-12)
+    assert set(found.columns) == {*known, "meta error"}
+    for column, values in known.items():
+        assert found.columns[column].dtype.kind == values.dtype.kind
+        if column == "area":  # sheets have 16 digits
+            np.testing.assert_allclose(found.columns[column], values, rtol=1e-15)
         else:
-            np.testing.assert_array_equal(found.columns[name_], column)
-        assert found.columns[name_].dtype.kind == column.dtype.kind
+            np.testing.assert_array_equal(found.columns[column], values)
 
 
-def test_tables_of_codes_that_cannot_be_read(folder):
-    (folder / "old.csv").write_text("id,error,n_used,atom_1,modulus_1,angle_1\na,0.5,1,2,1,0\n")
-    with pytest.raises(CodesError, match=r"old\.csv holds no codes that can be read: it does not say how many atoms"):
-        sx.read_codes("old.csv")
-    (folder / "bad.csv").write_text("id,error,n_used,n_atoms,atom_1,modulus_1,angle_1\na,0.5,1,2,7,1,0\n")
-    with pytest.raises(CodesError, match=r"bad\.csv holds no codes that can be read"):
-        sx.read_codes("bad.csv")
-    (folder / "bad.xlsx").write_text("no workbook")
-    with pytest.raises(CodesError, match=r"bad\.xlsx holds no codes that can be read"):
-        sx.read_codes("bad.xlsx")
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("old.csv", "id,error,n_used,atom_1,modulus_1,angle_1\na,0.5,1,2,1,0\n", ": it does not say how many atoms"),
+        ("bad.csv", "id,error,n_used,n_atoms,atom_1,modulus_1,angle_1\na,0.5,1,2,7,1,0\n", ""),
+        ("bad.xlsx", "no workbook", ""),
+    ],
+)
+def test_tables_of_codes_that_cannot_be_read(tmp_path, name, text, words):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(sx.exceptions.CodesError, match=rf"{name} holds no codes that can be read{words}"):
+        sx.read_codes(tmp_path / name)
+
+
+def test_landmarks_are_filled_in_and_the_set_says_so(folder, shapes):
+    rows = shapes.configurations.copy()
+    rows[:6, 2] = rows[3:6, 9] = np.nan
+    gaps = shapes.replace(configurations=rows, missing="allow")
+    sx.write(gaps, "gaps.npz")
+    result = facts_of(run("impute gaps.npz -o full.npz --atoms 3 --nonzero 2 --json"))
+    assert (result["n_shapes"], result["n_incomplete"], result["n_imputed"]) == (40, 6, 9)
+    assert result["hidden_error"] < result["hidden_error_of_mean"]
+    found = sx.read("full.npz")
+    present = ~gaps.is_missing
+    np.testing.assert_array_equal(found.configurations[present], shapes.configurations[present])
+    assert found.metadata["n_imputed"].sum() == 9
+    assert "9 of 640 landmarks filled in, in 6 of 40 shapes." in found.notes[-1]
+    expected = sx.impute(gaps, sx.ShapeDictionary(3, 2, tol=1e-3, random_state=0))
+    np.testing.assert_array_equal(found.configurations, expected.configurations)
+
+
+def test_register_to_the_mean_of_another_set_with_kept_start_or_direction(folder, shapes):
+    rows = shapes.space.roll(shapes.configurations, np.random.default_rng(1).integers(0, 16, 40))
+    rows[::3] = shapes.space.reverse(rows[::3])
+    sx.write(shapes.replace(configurations=rows), "rolled.npz")
+    assert facts_of(run("register rolled.npz -o a.npz --no-start --json"))["n_moved"] == 0
+    assert facts_of(run("register rolled.npz -o b.npz --no-direction --json"))["n_reversed"] == 0
+    lines_of(run("register rolled.npz -o first.npz"))
+    lines_of(run("register rolled.npz -o second.npz --like first.npz"))
+    assert not sx.read("second.npz").preparation.difference(sx.read("first.npz").preparation)
+    refused("register rolled.npz -o third.npz --like first.npz --reflection", "--reflection", status=2)
+
+
+def test_open_shapes_are_told_to_have_no_start_point(folder, shapes):
+    sx.write(shapes.replace(space=sx.Landmarks(16)), "open.csv")
+    shown = lines_of(run("import open.csv -o o.npz --register"))
+    assert any("only their direction is registered" in line and "--closed" in line for line in shown)
+    for option in ("--closed", "--open"):
+        shown = lines_of(run(f"import open.csv -o o.npz --register {option} --force"))
+        assert not any("only their direction" in line for line in shown)
+
+
+def test_groups_of_a_joined_sheet_are_held_out_together(folder, shapes):
+    rows = np.repeat(shapes.configurations[:10], 4, axis=0)
+    rows = rows + 0.001 * np.random.default_rng(0).normal(size=rows.shape)
+    sx.write(shapes.replace(configurations=rows), "all.npz")
+    sheet = pd.DataFrame({"id": shapes.ids, "specimen": np.repeat([f"s{n}" for n in range(10)], 4)})
+    sheet.to_csv("sheet.csv", index=False)
+    lines_of(run("import all.npz -o specimens.npz --labels sheet.csv"))
+    found = sx.read("specimens.npz")
+    expected = sx.compare(
+        found, ["complex PCA"], [1], n_atoms=8, cv=5, groups=found.metadata["specimen"], random_state=0
+    )
+    compare = "compare specimens.npz --atoms 8 --nonzero 1 --method 'complex PCA' --folds 5 --json"
+    grouped, shuffled = (
+        [row["rmse"] for row in facts_of(run(f"{compare} {option}"))["rows"] if row["split"] == "held out"]
+        for option in ("--group specimen", "--shuffle")
+    )
+    np.testing.assert_allclose(grouped, [row["rmse"] for row in expected.rows() if row["split"] == "held out"])
+    # A shape that is held out alone has near copies among the others.
+    assert np.mean(grouped) > 1.01 * np.mean(shuffled)
