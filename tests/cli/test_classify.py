@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import shapelex as sx
-from tests.cli.conftest import facts_of, lines_of, run
+from tests.cli.conftest import facts_of, lines_of, refused, run
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +28,11 @@ def garden(tmp_path, monkeypatch, flowers):
     return tmp_path
 
 
-LEARN = ("classify", "flowers.npz", "--by", "species", "--within", "plant", "--folds", "2")
+LEARN = "classify flowers.npz --by species --within plant --folds 2"
 
 
-def test_learns_tests_and_predicts(garden, flowers):
-    options = ("-o", "c.npz", "--tested", "tested.csv", "--misclassified", "wrong.csv", "--figure", "c.png", "--json")
-    result = run(*LEARN, *options)
+def test_learns_tests_predicts_and_tells(garden, flowers):
+    result = run(f"{LEARN} -o c.npz --tested tested.csv --misclassified wrong.csv --figure c.png --json")
     facts = facts_of(result)
     tested, wrong = pd.read_csv("tested.csv"), pd.read_csv("wrong.csv")
     assert tested["id"].tolist() == flowers.ids.tolist()
@@ -49,42 +48,30 @@ def test_learns_tests_and_predicts(garden, flowers):
     assert facts["classes"] == ["iris", "rose"]
     # A plant is in one fold only.
     assert (tested.groupby(flowers.metadata["plant"])["fold"].nunique() == 1).all()
-    outputs = json.loads(result.stdout)["outputs"]
-    assert outputs == ["tested.csv", "wrong.csv", "c.png", "c.npz"]
+    assert json.loads(result.stdout)["outputs"] == ["tested.csv", "wrong.csv", "c.png", "c.npz"]
 
-    predicted = facts_of(run("classify", "c.npz", "flowers.npz", "-o", "p.csv", "--json"))
+    predicted = facts_of(run("classify c.npz flowers.npz -o p.csv --json"))
     table, model = pd.read_csv("p.csv"), sx.load("c.npz")
     assert isinstance(model, sx.ShapeClassifier)
     assert table["predicted"].tolist() == model.predict(flowers).tolist()
     np.testing.assert_allclose(table[["p iris", "p rose"]], model.predict_proba(flowers))
     assert predicted["counts"] == table["predicted"].value_counts().to_dict()
+    refused("classify c.npz -o x.csv", "the shapes whose classes it is to predict are missing", status=2)
 
-
-def test_methods_tell_the_test_and_the_classifier(garden):
-    facts = facts_of(run(*LEARN, "-o", "c.npz", "--tested", "tested.csv", "--json"))
-    text = " ".join(run("methods", "tested.csv").stdout.split())
+    text = " ".join(run("methods tested.csv").stdout.split())
     assert "A classifier was learned to tell 2 classes of species apart from 40 shapes of flowers.npz (seed 0)" in text
     assert "In a stratified cross-validation of 2 folds, in which shapes with the same plant were held out" in text
     assert f"its accuracy was {facts['accuracy']:.3f} ± " in text
     name, exponent = next(iter(facts["methods"].items()))
-    assert f"{name} ({exponent:.2f})" in " ".join(run("methods", "c.npz").stdout.split())
-    forgotten = run("classify", "c.npz", "-o", "x.csv")
-    assert forgotten.exit_code == 2
-    assert "the shapes whose classes it is to predict are missing" in " ".join(
-        forgotten.output.replace("│", " ").split()
-    )
+    assert f"{name} ({exponent:.2f})" in " ".join(run("methods c.npz").stdout.split())
 
 
-def test_ids_that_are_not_unique_are_remarked_on(garden, flowers):
+@pytest.mark.parametrize("is_table", [False, True])
+def test_ids_that_are_not_unique_are_remarked_on_in_tables(garden, flowers, is_table):
     ids = flowers.ids.copy()
     ids[[4, 9]] = "f3"
     sx.write(flowers.replace(ids=ids), "flowers.npz", overwrite=True)
-    plain = run(*LEARN)
-    assert "share their id" not in plain.output
-    result = run(*LEARN, "--tested", "tested.csv", "--json")
-    note = (
-        "3 of 40 shapes share their id with another one, such as 'f3': ids do not tell the rows of the table apart, "
-        "and shapelex report --predictions needs ids that differ."
-    )
-    assert note in json.loads(result.stdout)["remarks"]
-    assert f"note: {note}" in lines_of(run(*LEARN, "--misclassified", "wrong.csv"))
+    shown = lines_of(run(f"{LEARN} --misclassified wrong.csv" if is_table else LEARN))
+    notes = [line for line in shown if "share their id" in line]
+    assert len(notes) == is_table
+    assert not is_table or notes[0].startswith("note: 3 of 40 shapes share their id with another one, such as 'f3'")

@@ -1,41 +1,65 @@
-"""``shapelex test``: the sentence, the tables, the figures, and what is refused."""
+"""``shapelex test`` and ``methods``: sentences, tables, figures, a folder of the results of one run."""
 
+import errno
 import json
 import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import shapelex as sx
+from shapelex import plotting
+from shapelex.cli.group_results import RESULT_FILES
 from shapelex.store.provenance import read_run
-from tests.cli.conftest import facts_of, lines_of, run
+from tests.cli.conftest import facts_of, lines_of, refused, run
 
 pytest.importorskip("formulaic")
-FEW = ("--permutations", 99)
+TEST = "test cells.npz --permutations 19"
+BY_LABEL = f"{TEST} --by label --dictionary model.npz -o found"
+BY_PLATE = f"{TEST} --by plate -o found --force"
+OF_ATOMS = {"atoms.csv", "atom_means.csv", "atoms.png", "typical.png"}
 
 
-@pytest.fixture
-def cells(folder, shapes):
+@pytest.fixture(scope="module")
+def grouped(shapes):
     """A set in which the treated shapes, and the animals, differ; two images of each animal, one without a label."""
-    rng = np.random.default_rng(1)
     points = shapes.configurations.copy()
-    treatment = np.repeat(["drug", "none"], 20)
     points[:20] += 0.15 * np.exp(-4j * np.pi * np.arange(16) / 16) * points[:20] / np.abs(points[:20])
     metadata = {
-        "treatment": treatment,
+        "treatment": np.repeat(["drug", "none"], 20),
         "animal": np.repeat(np.arange(20), 2),
         "plate": np.tile([1, 2], 20),
-        "dose": rng.uniform(size=40),
+        "dose": np.random.default_rng(1).uniform(size=40),
     }
     labels = shapes.labels.copy()
     labels[3] = ""
-    made = shapes.replace(configurations=points, metadata=metadata, labels=labels)
-    sx.write(made, "cells.npz", command="shapelex import cells.tps -o cells.npz")
-    return made
+    return shapes.replace(configurations=points, metadata=metadata, labels=labels)
 
 
-def test_one_sentence_comes_first_then_the_tables(cells):
-    lines = lines_of(run("test", "cells.npz", "--by", "treatment", *FEW))
+@pytest.fixture
+def cells(ready, grouped):
+    """A folder with ``cells.npz`` and ``model.npz``."""
+    sx.write(grouped, "cells.npz", command="shapelex import cells.tps -o cells.npz")
+    return ready
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+def results_in(folder: Path) -> dict[str, str]:
+    """Return the column whose groups each result compares, by the name of the file."""
+    names = [name for name in RESULT_FILES if (folder / name).exists()]
+    return {name: read_run(folder / name)["facts"]["by"] for name in names}
+
+
+@pytest.mark.usefixtures("cells")
+def test_one_sentence_comes_first_then_the_tables():
+    lines = lines_of(run(f"{TEST} --by treatment --permutations 99"))
     assert lines[0].startswith("Shape differs between drug and none, at ")
     assert "P = 0.01 (99 permutations); the groups explain " in lines[0]
     text = "\n".join(lines)
@@ -44,64 +68,128 @@ def test_one_sentence_comes_first_then_the_tables(cells):
     assert "points of the outline differ between drug (20), none (20)" in text
 
 
-def test_animals_are_permuted_where_each_has_one_treatment_and_images_within_them_else(cells):
-    whole = run("test", "cells.npz", "--by", "treatment", "--within", "animal", *FEW)
-    assert "99 permutations of 20 values of animal" in lines_of(whole)[0]
-    inside = run("test", "cells.npz", "--by", "plate", "--within", "animal", *FEW)
-    assert "99 permutations within animal" in lines_of(inside)[0]
+@pytest.mark.usefixtures("cells")
+@pytest.mark.parametrize(("by", "words"), [("treatment", "of 20 values of animal"), ("plate", "within animal")])
+def test_animals_are_permuted_where_each_has_one_treatment_and_images_within_them_else(by, words):
+    assert f"19 permutations {words}" in lines_of(run(f"{TEST} --by {by} --within animal"))[0]
 
 
-def test_folder_has_tables_and_figures_with_their_records(ready, cells):
-    result = run("test", "cells.npz", "--by", "label", "--dictionary", "model.npz", "-o", "found", *FEW)
-    lines = lines_of(result)
-    written = sorted(path.name for path in (ready / "found").iterdir())
+def test_folder_has_the_results_of_one_test_with_their_records(cells):
+    found = cells / "found"
+    lines = lines_of(run(BY_LABEL))
     names = ["anova.csv", "atom_means.csv", "atoms.csv", "atoms.png", "effects.png", "means.png", "pairs.csv",
              "points.csv", "typical.png"]  # fmt: skip
-    assert [name for name in written if not name.endswith(".json")] == names
+    assert sorted(name for name in names_in(found) if not name.endswith(".json")) == names
     assert [line for line in lines if line.startswith("wrote found/")] != []
-    record = read_run(ready / "found" / "atoms.png")
+    record = read_run(found / "atoms.png")
     assert record["earlier"] == ["shapelex import cells.tps -o cells.npz", "shapelex learn shapes.npz -o model.npz"]
     assert record["facts"]["dropped"] == {"3": "no label"}
     assert record["facts"]["n_used"] == 39
     assert {one["path"] for one in record["inputs"]} == {"cells.npz", "model.npz"}
-    assert run("test", "cells.npz", "--by", "label", "-o", "found", *FEW).exit_code == 1
-    assert run("test", "cells.npz", "--by", "label", "-o", "found", "--force", *FEW).exit_code == 0
+    assert set(results_in(found)) >= OF_ATOMS
+    before = {path: path.read_bytes() for path in found.iterdir()}
+    refused(BY_LABEL, "--force")
+    assert {path: path.read_bytes() for path in found.iterdir()} == before
+    lines_of(run(BY_PLATE))
+    assert set(results_in(found).values()) == {"plate"}
+    # Every file is a result, or the record of one.
+    assert names_in(found) == {one for name in results_in(found) for one in (name, f"{name}.json")}
+    assert not OF_ATOMS & names_in(found)
 
 
-def test_models_are_answered_by_term_and_draw_allometry(ready, cells):
-    result = run("test", "cells.npz", "--by", "treatment", "--model", "~ log(size) + treatment", "-o", "out", *FEW)
-    first = lines_of(result)[0]
-    assert first.startswith("In the model shape ~ log(size) + treatment, ")
-    assert "treatment (P = 0.01)" in first
-    assert (ready / "out" / "allometry.png").exists()
-    assert not (ready / "out" / "effects.png").exists()
-    alone = lines_of(run("test", "cells.npz", "--model", "dose", *FEW))[0]
+def test_files_of_others_are_kept(cells):
+    found = cells / "found"
+    (found / "sub").mkdir(parents=True)
+    lines_of(run("encode model.npz cells.npz -o found/atoms.csv"))
+    mine = {"notes.txt": "mine", "typical.png": "mine too", "atom_means.csv": "as well", "atom_means.csv.json": "{"}
+    for name, text in mine.items():
+        (found / name).write_text(text)
+    lines_of(run(BY_PLATE))
+    assert {"atoms.csv", "atoms.csv.json", "sub"} <= names_in(found)
+    assert {name: (found / name).read_text() for name in mine} == mine
+    assert read_run(found / "atoms.csv")["command"].startswith("shapelex encode")
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_errors_leave_the_earlier_results(cells, monkeypatch, is_new):
+    found = cells / "found"
+    if not is_new:
+        lines_of(run(BY_LABEL))
+        (found / "pairs.csv").unlink()
+        (found / "pairs.csv").mkdir()
+    before = {} if is_new else {path: path.is_dir() or path.read_bytes() for path in found.iterdir()}
+
+    def fail(figure, path, **options):
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(plotting, "save_figure", fail)
+        refused(BY_PLATE, "shapelex: found: No space left on device.")
+    assert found.exists() is not is_new
+    if not is_new:
+        # Where new results cannot be put in place, the earlier ones come back.
+        refused(BY_PLATE, "pairs.csv is a folder, where a result would go")
+        assert {path: path.is_dir() or path.read_bytes() for path in found.iterdir()} == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kills by a signal")
+def test_killed_tests_mix_nothing_and_the_next_one_cleans_up(cells):
+    found = cells / "found"
+    lines_of(run(BY_LABEL))
+    for moment, left in (("_write_results", {"label"}), ("_exchange", set())):
+        code = f"""
+import os, signal
+from shapelex.cli import group_tests
+from shapelex.cli.main import main
+done = group_tests.{moment}
+def die(*words):
+    # After the earlier results have left, and before the new ones come in.
+    done(words[0], [], *words[2:]) if len(words) == 4 else done(*words)
+    os.kill(os.getpid(), signal.SIGKILL)
+group_tests.{moment} = die
+main()
+"""
+        killed = subprocess.run([sys.executable, "-c", code, *BY_PLATE.split()], check=False, capture_output=True)
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        assert set(results_in(found).values()) == left
+    lines_of(run(BY_PLATE))
+    assert set(results_in(found).values()) == {"plate"}
+    assert not [name for name in names_in(found) if name.startswith(".")]
+
+
+def test_models_are_answered_by_term_and_draw_allometry(cells):
+    model = "--by treatment --within plate --model '~ log(size) + treatment'"
+    lines = lines_of(run(f"{TEST} {model} -o out --table t.csv --permutations 99"))
+    assert lines[0].startswith("In the model shape ~ log(size) + treatment, ")
+    assert "treatment (P = 0.0" in lines[0]
+    assert (cells / "out" / "allometry.png").exists()
+    assert not (cells / "out" / "effects.png").exists()
+    text = " ".join(" ".join(lines).split())
+    told = "is of the groups of treatment alone: it is not adjusted for log(size)."
+    assert told in text
+    assert "Shapes were permuted within plate, for the terms: log(size), treatment." in text
+    assert told in " ".join(run("methods t.csv").stdout.split())
+    alone = lines_of(run(f"{TEST} --model dose"))[0]
     assert alone.startswith("In the model shape ~ dose, dose (P = ")
 
 
-def test_json_has_the_answer_and_all_tables(cells):
-    facts = facts_of(run("test", "cells.npz", "--by", "treatment", "--json", *FEW))
+def test_json_has_the_answer_and_all_tables_and_a_table_alone_is_replayed(cells):
+    facts = facts_of(run(f"{TEST} --by treatment --json --table anova.csv"))
     assert facts["answer"].startswith("Shape differs between drug and none")
     assert facts["n_used"] == 40
     assert [row["term"] for row in facts["tables"]["anova"]] == ["treatment", "residuals", "total"]
     assert facts["tables"]["anova"][2]["F"] is None
     assert len(facts["tables"]["points"]) == 16
-
-
-def test_table_alone_is_written_and_replayed(ready, cells):
-    assert run("test", "cells.npz", "--by", "treatment", "--table", "anova.csv", *FEW).exit_code == 0
-    text = (ready / "anova.csv").read_text()
+    text = (cells / "anova.csv").read_text()
     assert text.startswith("term,Df,SS,MS,Rsq,F,P")
-    again = run("replay", "anova.csv", "--run", "-o", "again.csv")
-    assert again.exit_code == 0, again.output
-    assert (ready / "again.csv").read_text() == text
-    assert json.loads((ready / "anova.csv.json").read_text())["run"]["facts"]["formula"] == "shape ~ treatment"
+    assert run("replay anova.csv --run -o again.csv").exit_code == 0
+    assert (cells / "again.csv").read_text() == text
+    assert json.loads((cells / "anova.csv.json").read_text())["run"]["facts"]["formula"] == "shape ~ treatment"
 
 
 def test_groups_of_one_shape_are_left_out_and_named(folder, shapes):
     sx.write(shapes.replace(labels=["a", "b"] * 19 + ["c", "d"]), "odd.npz")
-    result = run("test", "odd.npz", "--by", "label", "-o", "odd", *FEW)
-    first = lines_of(result)[0]
+    first = lines_of(run("test odd.npz --by label -o odd --permutations 19"))[0]
     assert first.startswith("note: 2 groups that are too small to be compared are left out")
     assert "label c has one shape, label d has one shape" in first
     facts = read_run(folder / "odd" / "anova.csv")["facts"]
@@ -109,21 +197,36 @@ def test_groups_of_one_shape_are_left_out_and_named(folder, shapes):
     assert facts["n_used"] == 38
 
 
-def test_models_say_what_is_not_adjusted_and_name_the_column_of_within(ready, cells):
-    words = ("--by", "treatment", "--model", "~ log(size) + treatment", "--within", "plate")
-    text = " ".join(run("test", "cells.npz", *words, "--table", "t.csv", *FEW).stdout.split())
-    told = "is of the groups of treatment alone: it is not adjusted for log(size)."
-    assert told in text
-    assert "Shapes were permuted within plate, for the terms: log(size), treatment." in text
-    assert told in " ".join(run("methods", "t.csv").stdout.split())
-
-
-def test_report_compares_the_groups_of_a_column(ready, cells):
-    facts_of(
-        run("report", "model.npz", "cells.npz", "-o", "page.html", "--by", "treatment", "--within", "animal", "--json")
-    )
-    text = re.search(
-        r'id="shapelex-data">(.*?)</script>', (ready / "page.html").read_text(encoding="utf-8"), re.DOTALL
-    )[1]
-    tests = json.loads(text)["group_tests"]
+def test_report_compares_the_groups_of_a_column(cells):
+    lines_of(run("report model.npz cells.npz -o page.html --by treatment --within animal"))
+    page = (cells / "page.html").read_text(encoding="utf-8")
+    tests = json.loads(re.search(r'id="shapelex-data">(.*?)</script>', page, re.DOTALL)[1])["group_tests"]
     assert (tests["column"], tests["within"], tests["unit"]) == ("treatment", "animal", "strata")
+
+
+def test_methods_tell_numbers_exclusions_settings_and_versions(folder, shapes):
+    sx.write(shapes.replace(missing="allow"), "points.tps")
+    lines_of(run("import points.tps -o cells.npz --closed"))
+    labelled = sx.read("cells.npz").replace(labels=["a", "b"] * 19 + ["", ""])
+    sx.write(labelled, "labelled.npz", command="shapelex import points.tps -o labelled.npz")
+    lines_of(run("learn cells.npz -o model.npz --atoms 3 --nonzero 2 --seed 4 --no-stability"))
+    lines_of(run("test labelled.npz --by label --dictionary model.npz -o found --permutations 49"))
+    text = "\n".join(lines_of(run("methods found/anova.csv model.npz")))
+    for told in (
+        "40 shapes were read from points.tps as closed configurations in Landmarks(n_points=16, closed=True)",
+        "A dictionary of 3 atoms was learned from cells.npz, with at most 2 atoms per shape and seed 4",
+        "38 of 40 shapes were used. Left out were rows 38 (no label), 39 (no label).",
+        "The model shape ~ label was tested by Procrustes analysis of variance with 49 random residual",
+        f"shapelex {sx.__version__} (Python ",
+        f"NumPy {np.__version__}",
+        "Benjamini",
+        "arXiv:1903.11356",
+    ):
+        assert told in text
+    # Each step once, though both files have them.
+    assert text.count("A dictionary of 3 atoms was learned") == 1
+    lines_of(run("methods found/anova.csv -o methods.md"))
+    facts = facts_of(run("methods found/anova.csv --json"))
+    assert facts["paragraph"] in (folder / "methods.md").read_text()
+    assert [step["name"] for step in facts["steps"]] == ["import", "import", "learn", "test"]
+    refused("methods found/anova.csv -o methods.md", "--force")

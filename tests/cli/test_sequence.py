@@ -8,9 +8,9 @@ import pytest
 from PIL import Image
 
 import shapelex as sx
-from tests.cli.conftest import lines_of, run
+from tests.cli.conftest import lines_of, refused, run
 
-SEQUENCE = ["sequence", "model.npz", "worms.npz", "-o", "series.csv"]
+SEQUENCE = "sequence model.npz worms.npz"
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def recorded(tmp_path, monkeypatch, crawl):
 
 @pytest.mark.parametrize("picture", ["ethogram", "weights", "phases", "portrait", "kymograph", "transitions"])
 def test_every_picture_is_drawn(recorded, picture):
-    lines_of(run(*SEQUENCE, "--switch-cost", "0.01", "--figure", "p.png", "--picture", picture, "--dpi", "60"))
+    lines_of(run(f"{SEQUENCE} -o s.csv --switch-cost 0.01 --figure p.png --picture {picture} --dpi 60"))
     with Image.open("p.png") as image:
         assert len(image.convert("L").getcolors(1 << 16)) > 5
     assert run("replay", "p.png").stdout.startswith("shapelex sequence model.npz worms.npz")
@@ -46,8 +46,8 @@ def test_states_go_into_tables(recorded, crawl, monkeypatch):
     states, asked = sx.sequences.find_states(result), []
     # Clusters take long, and are those of another test.
     monkeypatch.setattr(sx.sequences, "find_states", lambda _, method: (asked.append(method), states)[1])
-    words = ["--switch-cost", "0.001", "--states", "cluster", "--min-duration", "3"]
-    shown = lines_of(run(*SEQUENCE, *words, "--bouts", "b.csv", "--transitions", "t.csv", "--figure", "e.svg"))
+    words = "--switch-cost 0.001 --states cluster --min-duration 3 --bouts b.csv --transitions t.csv --figure e.svg"
+    shown = lines_of(run(f"{SEQUENCE} -o s.csv {words}"))
     assert asked == ["cluster"]
     for name, make in (("b.csv", sx.sequences.bouts), ("t.csv", sx.sequences.transitions)):
         expected = make(result, states, min_duration=3).astype(str)
@@ -56,33 +56,25 @@ def test_states_go_into_tables(recorded, crawl, monkeypatch):
     assert "wrote b.csv" in shown
 
 
-def test_movie_is_of_the_series_that_is_asked_for(recorded):
-    lines_of(run(*SEQUENCE, "--switch-cost", "0.01", "--movie", "worm.gif", "--series", "1"))
-    with Image.open("worm.gif") as movie:
+def test_what_cannot_be_used_is_one_line(recorded, monkeypatch):
+    refused(f"{SEQUENCE} -o o.csv --figure w.png --series 7", "There is no series 7: --series can be 0, 1.")
+    (recorded / "b.csv").write_text("mine")
+    refused(f"{SEQUENCE} -o o.csv --bouts b.csv", "b.csv exists")
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    refused(f"{SEQUENCE} -o o.csv --movie worm.mp4", 'pip install "shapelex[sequences]"')
+    assert not (recorded / "o.csv").exists()
+
+
+def test_the_movie_is_of_one_series_and_replay_writes_table_figure_and_movie(recorded):
+    words = "--switch-cost 0.01 --figure=e.svg --bouts b.csv --movie w.gif --series=1"
+    lines_of(run(f"{SEQUENCE} -o series.csv {words}"))
+    with Image.open("w.gif") as movie:
         assert movie.n_frames == 18
         assert movie.info["duration"] == 50
-    assert (recorded / "worm.gif.json").exists()
-
-
-def test_what_cannot_be_used_is_one_line(recorded, monkeypatch):
-    result = run(*SEQUENCE, "--figure", "w.png", "--picture", "weights", "--series", "7")
-    assert result.exit_code == 1
-    assert "There is no series 7: --series can be 0, 1." in result.stderr
-    (recorded / "b.csv").write_text("mine")
-    assert "b.csv exists" in run(*SEQUENCE[:-1], "other.csv", "--bouts", "b.csv").stderr
-    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    result = run(*SEQUENCE[:-1], "other.csv", "--movie", "worm.mp4")
-    assert result.exit_code != 0
-    assert 'pip install "shapelex[sequences]"' in " ".join(result.stderr.split())
-    assert not (recorded / "other.csv").exists()
-
-
-def test_replay_writes_the_table_with_figure_and_movie_beside_it(recorded):
-    words = ["--switch-cost", "0.01", "--figure=e.svg", "--bouts", "b.csv", "--movie", "w.gif", "--series=1"]
-    lines_of(run(*SEQUENCE, *words))
-    assert run("replay", "b.csv").stdout.startswith("shapelex sequence model.npz worms.npz -o series.csv")
+    assert run("replay w.gif").stdout == run("replay b.csv").stdout
+    assert run("replay b.csv").stdout.startswith("shapelex sequence model.npz worms.npz -o series.csv")
     (recorded / "b.csv").unlink()
-    lines_of(run("replay", "series.csv", "--run", "-o", "again.csv"))
+    lines_of(run("replay series.csv --run -o again.csv"))
     assert (recorded / "again.csv").read_text() == (recorded / "series.csv").read_text()
     assert {"again.svg", "again.gif"} <= {path.name for path in recorded.iterdir()}
     assert not (recorded / "b.csv").exists()
