@@ -183,7 +183,7 @@ class TestCurves:
         [
             (np.linspace(0, 1, 49), ShapeInputError, "one real parameter for each of the 50 points"),
             (np.linspace(0, 1, 50) + 0j, ShapeInputError, "dtype complex128"),
-            (np.where(np.arange(150) == 54, np.nan, 0.5).reshape(3, 50), NonFiniteError, "row 1"),
+            (np.where(np.arange(150) == 54, np.nan, 0.5).reshape(3, 50), NonFiniteError, "parameter 54"),
             (np.ma.masked_array(np.linspace(0, 1, 50), mask=np.arange(50) > 40), NonFiniteError, "t has masked"),
         ],
     )

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial, reduce
+from functools import reduce
 from itertools import chain
 
 import numpy as np
@@ -151,18 +151,14 @@ def _incomplete_mean(
     shares = check_weights(weights, len(rows), rows.real.dtype)
     check_landmarks_present(present)
     limit = _resolve_tol(tol, rows)
-    # The most complete shape is the first mean; what it misses starts at its center.
-    mean = rows[int(np.argmax(present.sum(axis=1)))]
-    completed = complete_by(mean, rows, present)
-    for _ in range(max_iter):
-        following = _mean_row(partial(list, [(completed, shares)]), kind, limit, max_iter, warn=False)
-        moved = _angle_between(mean, following)
-        mean = following
+
+    def average_completed(mean: ComplexArray) -> ComplexArray:
         completed = complete_by(mean, rows, present)
-        if moved <= limit:
-            return mean, completed, present
-    _warn_not_converged(kind, max_iter, moved, limit)
-    return mean, completed, present
+        return _mean_row(lambda: [(completed, shares)], kind, limit, max_iter, warn=False)
+
+    # The most complete shape is the first mean; what it misses starts at its center.
+    mean = _iterate(average_completed, rows[int(np.argmax(present.sum(axis=1)))], kind, limit, max_iter)
+    return mean, complete_by(mean, rows, present), present
 
 
 def turned_along(mean: ComplexArray, first: ComplexArray) -> ComplexArray:
@@ -185,12 +181,27 @@ def _mean_row(blocks: WeightedBlocks, kind: DistanceKind, tol: float, max_iter: 
                 stacklevel=4,
             )
         return mean
-    step = _partial_step if kind == "partial" else _geodesic_step
+    step = {"partial": _partial_step, "geodesic": _geodesic_step}[kind]
+    return _iterate(lambda mean: step(mean, blocks), mean, kind, tol, max_iter)
+
+
+def _iterate(
+    step: Callable[[ComplexArray], ComplexArray], mean: ComplexArray, kind: str, tol: float, max_iter: int
+) -> ComplexArray:
+    """Replace the mean by the next one until it moves by no more than `tol`."""
     for _ in range(max_iter):
-        mean, moved = step(mean, blocks)
+        last, mean = mean, step(mean)
+        moved = float(row_distances(last[None], mean[None], "geodesic")[0])
         if moved <= tol:
             return mean
-    _warn_not_converged(kind, max_iter, moved, tol)
+    # Here, as it loads scikit-learn.
+    from shapelex.exceptions import ConvergenceWarning
+
+    message = Message(
+        f"The {kind} mean still moved by {moved:.2g} after {max_iter} iterations, more than {tol:.2g}; raise "
+        f"{parameter('max_iter')}, or {parameter('tol')}."
+    )
+    warnings.warn(message, ConvergenceWarning, stacklevel=6)
     return mean
 
 
@@ -214,7 +225,7 @@ def full_mean(blocks: Iterable[tuple[ComplexArray, FloatArray]]) -> tuple[Comple
     first, second = next(parts), next(parts, None)
     if second is None:
         return full_mean_row(*first)
-    return leading_row(_sum(_moments(*part) for part in chain([first, second], parts)))
+    return leading_row(reduce(np.add, (_moments(*part) for part in chain([first, second], parts))))
 
 
 def full_mean_row(rows: ComplexArray, shares: FloatArray) -> tuple[ComplexArray, bool]:
@@ -243,41 +254,18 @@ def leading_row(matrix: ComplexArray) -> tuple[ComplexArray, bool]:
     return np.asarray(leading / np.linalg.norm(leading)), is_unique
 
 
-def _partial_step(mean: ComplexArray, blocks: WeightedBlocks) -> tuple[ComplexArray, float]:
-    """Average optimally rotated pre-shapes, which lowers the objective; return how far that moved as well."""
-    average = _sum(shares @ (phases(rows.conj() @ mean)[:, None] * rows) for rows, shares in blocks())
-    average /= np.linalg.norm(average)
-    return average, _angle_between(mean, average)
+def _partial_step(mean: ComplexArray, blocks: WeightedBlocks) -> ComplexArray:
+    """Average optimally rotated pre-shapes, which lowers the objective."""
+    average = reduce(np.add, (shares @ (phases(rows.conj() @ mean)[:, None] * rows) for rows, shares in blocks()))
+    return np.asarray(average / np.linalg.norm(average))
 
 
-def _geodesic_step(mean: ComplexArray, blocks: WeightedBlocks) -> tuple[ComplexArray, float]:
-    """Follow the average of the logarithms; return how far that moved as well.
+def _geodesic_step(mean: ComplexArray, blocks: WeightedBlocks) -> ComplexArray:
+    """Follow the average of the logarithms.
 
     The shape space has non-negative curvature, so half the squared distance has no second derivative above 1 and a
     full step never raises the objective.
     """
-    velocity = _sum(shares @ log_rows(mean[None], rows) for rows, shares in blocks())
+    velocity = reduce(np.add, (shares @ log_rows(mean[None], rows) for rows, shares in blocks()))
     following = exp_rows(mean[None], velocity[None])[0]
-    return following / np.linalg.norm(following), float(np.linalg.norm(velocity))
-
-
-def _sum(parts: Iterable[ComplexArray]) -> ComplexArray:
-    return reduce(np.add, parts)
-
-
-def _angle_between(first: ComplexArray, second: ComplexArray) -> float:
-    return float(row_distances(first[None], second[None], "geodesic")[0])
-
-
-def _warn_not_converged(kind: str, max_iter: int, moved: float, tol: float) -> None:
-    # Here, as it loads scikit-learn.
-    from shapelex.exceptions import ConvergenceWarning
-
-    warnings.warn(
-        Message(
-            f"The {kind} mean still moved by {moved:.2g} after {max_iter} iterations, more than {tol:.2g}; raise "
-            f"{parameter('max_iter')}, or {parameter('tol')}."
-        ),
-        ConvergenceWarning,
-        stacklevel=6,
-    )
+    return np.asarray(following / np.linalg.norm(following))

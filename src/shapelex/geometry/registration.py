@@ -205,12 +205,12 @@ def register(
     if to_mean and to != "mean":
         raise ParameterError(f'{parameter("to")} must be "mean" or configurations to register to, got {to!r}.')
     targets = None if to_mean else _given_targets(to, len(configurations), space)
-    curves = _Curves(configurations, space, CyclicSearch(space, **changeable))
+    search = CyclicSearch(space, **changeable)
+    curves = _Curves(configurations, space, search)
     n_iter, converged = 0, True
     if targets is None:
         mean, n_iter, converged = curves.register_to_mean(n_starts, max_iter, generator)
-        n_points = space.n_coordinates // (space.coordinates_per_point or 1)
-        changes = curves.settle(mean[None]).as_most_are(n_points)
+        changes = curves.settle(mean[None]).as_most_are(search.n_points)
         targets = curves.mean(changes)[None]
     else:
         changes = curves.settle(targets)

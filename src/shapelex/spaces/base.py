@@ -363,7 +363,12 @@ class Space(ABC):
                 f"points has {rows.shape[1]} points per curve, too few for {self.n_coordinates} coordinates: sample "
                 "more densely."
             )
-        parameters = arc_length_parameters(rows, self.closed) if t is None else _check_parameters(t, rows)
+        parameters = arc_length_parameters(rows, self.closed) if t is None else as_numeric_array(t, "t")
+        if parameters.shape not in (rows.shape, rows.shape[1:]):
+            raise ShapeInputError(
+                f"t must have one real parameter for each of the {rows.shape[1]} points, shared or per curve, got "
+                f"shape {parameters.shape}."
+            )
         # Far from the origin, the position of a curve would drown its form in rounding errors.
         centers = rows.mean(axis=1, keepdims=True)
         fitted = _fit_least_squares(self, rows - centers, parameters)
@@ -590,8 +595,9 @@ def check_parameter_range(t: ArrayLike, closed: bool) -> FloatArray:
         raise ShapeInputError(
             f"t must be a list of real parameters, got shape {parameters.shape}, dtype {parameters.dtype}."
         )
-    if not np.isfinite(parameters).all():
-        raise NonFiniteError("t must be finite, but some parameters are NaN or infinite.")
+    is_finite = np.isfinite(parameters)
+    if not is_finite.all():
+        raise NonFiniteError(f"t must be finite, but parameter {np.argmin(is_finite)} is not.")
     values: FloatArray = parameters.astype(np.float64)
     if closed:
         return values % 1.0
@@ -644,20 +650,6 @@ def _fit_least_squares(space: Space, points: ComplexArray, parameters: FloatArra
         solutions.append(np.linalg.solve(triangular, projected))
     coefficients = np.concatenate(solutions).swapaxes(1, 2).reshape(-1, n_coordinates)
     return np.ascontiguousarray(coefficients, dtype=points.dtype)
-
-
-def _check_parameters(t: ArrayLike, points: ComplexArray) -> FloatArray:
-    """Return curve parameters; refuse those that are not finite real numbers, or do not match `points`."""
-    given = as_numeric_array(t, "t")
-    if np.iscomplexobj(given) or given.shape not in (points.shape, points.shape[1:]):
-        raise ShapeInputError(
-            f"t must have one real parameter for each of the {points.shape[1]} points, shared or per curve, "
-            f"got shape {given.shape}, dtype {given.dtype}."
-        )
-    finite = np.isfinite(np.atleast_2d(given)).all(axis=1)
-    if not finite.all():
-        raise NonFiniteError(f"t has NaN or infinite parameters in {name_rows(~finite)}.")
-    return given.astype(np.float64)
 
 
 def _check_rank(triangular: ComplexArray | FloatArray, first_row: int, is_shared: bool) -> None:
