@@ -109,25 +109,25 @@ def distance(z: np.ndarray, w: np.ndarray, kind: str, space: sx.spaces.Space) ->
 
 
 def mean_objective(mean: np.ndarray, Z: np.ndarray, weights: np.ndarray, kind: str, space: sx.spaces.Space) -> float:
-    products = np.abs(
-        [preshape(mean, space).conj() @ space.gram @ preshape(z, space) for z in Z],
-    ).clip(max=1)
-    squares = {
-        "full": 1 - products**2,
-        "partial": 2 - 2 * products,
-        "geodesic": np.arccos(products) ** 2,
-    }[kind]
+    rows = np.array([preshape(z, space) for z in Z]).conj() @ space.gram
+    return _weighted_squares(preshape(mean, space), rows, weights, kind)
+
+
+def _weighted_squares(mean: np.ndarray, rows: np.ndarray, weights: np.ndarray, kind: str) -> float:
+    products = np.abs(rows @ mean).clip(max=1)
+    squares = {"full": 1 - products**2, "partial": 2 - 2 * products, "geodesic": np.arccos(products) ** 2}[kind]
     return float(weights @ squares / weights.sum())
 
 
 def best_mean_objective(Z: np.ndarray, weights: np.ndarray, kind: str, space: sx.spaces.Space) -> float:
     """Minimize from every shape of the set."""
-    n = Z.shape[1]
+    preshapes = np.array([preshape(z, space) for z in Z])
+    rows, n = preshapes.conj() @ space.gram, Z.shape[1]
 
     def objective(parts: np.ndarray) -> float:
-        return mean_objective(parts[:n] + 1j * parts[n:], Z, weights, kind, space)
+        return _weighted_squares(preshape(parts[:n] + 1j * parts[n:], space), rows, weights, kind)
 
-    starts = [np.concatenate([z.real, z.imag]) for z in (preshape(z, space) for z in Z)]
+    starts = [np.concatenate([z.real, z.imag]) for z in preshapes]
     return min(minimize(objective, start, method="BFGS", options={"gtol": 1e-9}).fun for start in starts)
 
 

@@ -16,7 +16,7 @@ def tangent(z, v, space=None):
 
 
 PAIRS = {
-    **{kind: lambda z, w, space=None, kind=kind: sx.distance(z, w, kind, space) for kind in KINDS},
+    "distance": lambda z, w, space=None: sx.distance(z, w, "geodesic", space),
     "rotation": sx.optimal_rotation,
     "rotate": sx.rotate_onto,
     "align": sx.align_onto,

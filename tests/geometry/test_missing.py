@@ -134,7 +134,7 @@ class TestErrors:
 
     def test_pairs_that_share_too_few_landmarks(self):
         # So many that the pair is in a later block.
-        Z = np.array([np.arange(6) + 1j * np.arange(6) ** 2] * 800)
+        Z = cluster(sx.Landmarks(6), 8, n_shapes=800)
         Z[798, 3:], Z[799, :2] = np.nan, np.nan
         with pytest.raises(NonFiniteError, match="shapes 798 and 799 share fewer than three landmarks"):
             sx.pairwise_distances(Z, missing="allow")

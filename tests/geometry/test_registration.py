@@ -1,3 +1,5 @@
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -30,23 +32,11 @@ def changed(z, space, shift, is_reversed, is_mirrored):
     return np.concatenate([sign * block[order] for sign, block in zip(signs, blocks, strict=False)])
 
 
-def all_changes(space, direction=True, reflection=True):
-    return [
-        (shift, is_reversed, is_mirrored)
-        for is_mirrored in ([False, True] if reflection else [False])
-        for is_reversed in ([False, True] if direction else [False])
-        for shift in range(space.n_points)
-    ]
-
-
 def outlines(space, seed, n_shapes=6, spread=0.3):
     """Return noisy copies of one configuration, at angles and places of their own."""
-    rng = np.random.default_rng(seed)
-    shape = (n_shapes, space.n_coordinates)
-    center = rng.normal(size=shape[1]) + 1j * rng.normal(size=shape[1])
-    noise = rng.normal(size=shape) + 1j * rng.normal(size=shape)
-    poses = rng.normal(size=(n_shapes, 2)) + 1j * rng.normal(size=(n_shapes, 2))
-    return (center + spread * noise) * poses[:, :1] + poses[:, 1:] * space.shift
+    center, noise = (strategies.random_configurations(space, count, seed + count) for count in (1, n_shapes))
+    turns, places = strategies.random_configurations(sx.Landmarks(n_shapes), 2, seed)[:, :, None]
+    return (center + spread * noise) * turns + places * space.shift
 
 
 @given(closed_spaces, strategies.seeds, st.booleans(), st.booleans())
@@ -54,8 +44,9 @@ def test_finds_the_least_distance_of_all_changes(space, seed, direction, reflect
     Z = strategies.random_configurations(space, 3, seed)
     target = strategies.random_configurations(space, 1, seed + 1)[0]
     found = sx.register(Z, space, to=target, direction=direction, reflection=reflection)
+    changes = list(product(range(space.n_points), {False, direction}, {False, reflection}))
     for number, z in enumerate(Z):
-        candidates = [changed(z, space, *change) for change in all_changes(space, direction, reflection)]
+        candidates = [changed(z, space, *change) for change in changes]
         least = sx.distance(np.array(candidates), target, space=space).min()
         assert found.distance_after[number] == pytest.approx(least, abs=1e-12)
         choice = int(found.shift[number]), bool(found.is_reversed[number]), bool(found.is_mirrored[number])
@@ -98,19 +89,20 @@ def test_equally_good_changes_settle_for_the_first():
 @settings(max_examples=20)
 @given(st.sampled_from([s for s in CLOSED_SPACES if s.n_coordinates > 5]), strategies.seeds)
 def test_shapes_register_to_their_mean_whatever_their_start(space, seed):
-    Z = outlines(space, seed, spread=0.05)
     rng = np.random.default_rng(seed)
+    Z = outlines(space, seed, spread=0.05).astype(rng.choice([np.complex64, np.complex128]))
     changes = [(int(rng.integers(space.n_points)), bool(rng.random() < 0.4), False) for _ in Z]
     changes[:4] = [(shift, False, False) for shift, _, _ in changes[:4]]
     moved = np.array([changed(z, space, *change) for z, change in zip(Z, changes, strict=True)])
     found = sx.register(moved, space)
     assert found.converged
     expected = space.roll(Z, changes[0][0])
+    assert found.configurations.dtype == Z.dtype
     np.testing.assert_array_equal(found.configurations, expected)
     assert found.shift[0] == 0
     np.testing.assert_array_equal(found.is_reversed, [change[1] for change in changes])
     mean = sx.mean_shape(expected, space=space)
-    assert sx.distance(found.target, mean, space=space) < 1e-12
+    assert sx.distance(found.target, mean, space=space) < (1e-12 if Z.dtype == complex else 1e-5)
 
 
 @given(closed_spaces, strategies.seeds)
@@ -136,17 +128,11 @@ def test_most_shapes_keep_direction_and_handedness():
     assert found.shift[0] == 0
 
 
-def test_a_mirrored_copy_stays_apart_unless_asked():
-    space = sx.Landmarks(12, closed=True)
-    z = outlines(space, 6)[0]
-    assert sx.register(z.conj(), space, to=z).distance_after[0] > 0.1
-    assert sx.register(z.conj(), space, to=z, reflection=True).distance_after[0] < 1e-12
-
-
 def test_only_what_is_asked_for_is_changed():
     space = sx.Landmarks(12, closed=True)
     Z = outlines(space, 7)
     rolled = space.roll(Z, np.arange(6))
+    assert sx.register(Z.conj(), space, to=Z).distance_after.min() > 0.1
     np.testing.assert_array_equal(sx.register(rolled, space, to=Z, start=False).shift, 0)
     assert not sx.register(space.reverse(Z), space, to=Z, direction=False).is_reversed.any()
     nothing = sx.register(rolled, space, to=Z, start=False, direction=False)
@@ -158,25 +144,14 @@ def test_open_curves_have_a_direction_only(space):
     Z = outlines(space, 8, spread=0.05)
     mixed = Z.copy()
     mixed[[1, 4]] = space.reverse(Z[[1, 4]])
-    with pytest.raises(
-        UnsupportedBySpaceError, match=r"is open: if the outlines are closed give a space with closed=T"
-    ):
+    with pytest.raises(UnsupportedBySpaceError, match="give a space with closed=True"):
         sx.register(mixed, space)
     found = sx.register(mixed, space, start=False)
     np.testing.assert_array_equal(found.configurations, Z)
     np.testing.assert_array_equal(np.flatnonzero(found.is_reversed), [1, 4])
 
 
-def test_a_set_brings_its_space():
-    space = sx.BSpline(7)
-    Z = outlines(space, 0)
-    found = sx.register(sx.ShapeSet(Z, space=space))
-    np.testing.assert_array_equal(found.configurations, sx.register(Z, space).configurations)
-    with pytest.raises(UnsupportedBySpaceError, match="is open"):
-        sx.register(Z)
-
-
-def test_one_target_a_shape():
+def test_one_target_per_shape():
     space = sx.Landmarks(12, closed=True)
     Z = strategies.random_configurations(space, 5, 1)
     found = sx.register(space.roll(Z, [1, 5, 2, 0, 11]), space, to=Z)
@@ -202,14 +177,6 @@ def test_large_sets_are_registered_like_their_parts(reflection):
     np.testing.assert_allclose(found.distance_before, sx.distance(Z, found.target, space=space))
     with pytest.raises(ShapeInputError, match="row 2990"):
         sx.register(np.where(np.arange(3000)[:, None] == 2990, 1, Z), space)
-
-
-def test_single_precision():
-    space = sx.Landmarks(12, closed=True)
-    Z = outlines(space, 10, spread=0.05).astype(np.complex64)
-    found = sx.register(space.roll(Z, np.arange(6)), space)
-    assert found.configurations.dtype == np.complex64
-    np.testing.assert_array_equal(found.configurations, Z)
 
 
 class TestSubsample:
@@ -253,49 +220,35 @@ class TestSubsample:
         np.testing.assert_allclose(self.space.center(fine.configurations), self.space.center(Z))
         np.testing.assert_allclose(self.space.norm(fine.configurations), self.space.norm(Z))
 
-    def test_is_for_closed_landmarks(self):
-        with pytest.raises(UnsupportedBySpaceError, match="its control points move as a whole"):
-            sx.register(np.ones((2, 7), complex), sx.BSpline(7), subsample=True)
-        with pytest.raises(ValueError, match="needs start=True"):
-            sx.register(self.smooth(), self.space, start=False, subsample=True)
+
+OUTLINE = sx.Landmarks(5, closed=True)
+SHAPES = outlines(OUTLINE, 11)
 
 
-class TestErrors:
-    space = sx.Landmarks(5, closed=True)
-
-    def test_spaces_without_points(self):
-        with pytest.raises(UnsupportedBySpaceError, match="BasisSpace has none"):
-            sx.register(np.ones((2, 5), complex), sx.BasisSpace(FOURIER, closed=True))
-        with pytest.raises(UnsupportedBySpaceError, match="direction=True needs a space that can reverse"):
-            sx.register(np.ones((2, 5), complex), custom_space(), start=False)
-        with pytest.raises(UnsupportedBySpaceError, match="mirror images where the gram is real"):
-            sx.register(np.ones((2, 5), complex), custom_space(), start=False, direction=False, reflection=True)
-
-    def test_landmarks_by_default_are_open(self):
-        with pytest.raises(UnsupportedBySpaceError, match="closed=True"):
-            sx.register(outlines(self.space, 1), None)
-
-    @pytest.mark.parametrize(
-        ("options", "error", "words"),
-        [
-            ({"to": "median"}, ValueError, 'to must be "mean" or configurations'),
-            ({"to": np.array([[0, 1, 1j, 2, 3]] * 2)}, ShapeInputError, "to has 2 shapes, but Z has 6"),
-            ({"reflection": "yes"}, TypeError, "reflection must be True or False"),
-            ({"n_starts": 0}, ValueError, "n_starts must be at least 1"),
-        ],
-    )
-    def test_bad_arguments(self, options, error, words):
-        with pytest.raises(error, match=words):
-            sx.register(outlines(self.space, 11), self.space, **options)
-
-    def test_bad_shapes(self):
-        Z = outlines(self.space, 11)
-        with pytest.raises(ShapeInputError, match="to has 6 shapes, but Z has 1"):
-            sx.register(Z[0], self.space, to=Z)
-        with pytest.raises(ShapeInputError, match="Z has NaN in row 2"):
-            sx.register(np.where(np.arange(6)[:, None] == 2, np.nan, Z), self.space)
-        with pytest.raises(ShapeInputError, match="collapsed"):
-            sx.register(np.ones((2, 5), complex), self.space)
+@pytest.mark.parametrize(
+    ("space", "options", "error", "words"),
+    [
+        (sx.BSpline(5), {"subsample": True}, UnsupportedBySpaceError, "its control points move as a whole"),
+        (OUTLINE, {"subsample": True, "start": False}, ValueError, "needs start=True"),
+        (sx.BasisSpace(FOURIER, closed=True), {}, UnsupportedBySpaceError, "BasisSpace has none"),
+        (custom_space(), {"start": False}, UnsupportedBySpaceError, "direction=True needs a space that can reverse"),
+        (
+            custom_space(),
+            {"start": False, "direction": False, "reflection": True},
+            UnsupportedBySpaceError,
+            "mirror images where the gram is real",
+        ),
+        (None, {}, UnsupportedBySpaceError, "closed=True"),
+        (OUTLINE, {"to": "median"}, ValueError, 'to must be "mean" or configurations'),
+        (OUTLINE, {"to": SHAPES[:2]}, ShapeInputError, "to has 2 shapes, but Z has 6"),
+        (OUTLINE, {"reflection": "yes"}, TypeError, "reflection must be True or False"),
+        (OUTLINE, {"n_starts": 0}, ValueError, "n_starts must be at least 1"),
+        (OUTLINE, {"Z": np.ones((2, 5), complex)}, ShapeInputError, "collapsed"),
+    ],
+)
+def test_what_is_refused(space, options, error, words):
+    with pytest.raises(error, match=words):
+        sx.register(**{"Z": SHAPES, "space": space} | options)
 
 
 def test_says_when_it_did_not_converge():
