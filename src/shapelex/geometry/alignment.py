@@ -196,18 +196,15 @@ def preshape_pair(z: ArrayLike, w: ArrayLike, space: Space | None, missing: str 
 
     Where landmarks may be missing, the pre-shapes of a pair are those of the landmarks that both have, 0 elsewhere.
     """
-    allowed = allows_missing(missing, space, z=z, w=w)
-    if allowed:
-        first, present = incomplete_rows(z, "z", space)
-        space = space or Landmarks(first.shape[1])
-        second, other_present = incomplete_rows(w, "w", space)
-    else:
-        space = resolve_space(space, z, "z")
-        first, second = space.whitened_preshapes(z, "z"), space.whitened_preshapes(w, "w")
-    check_same_count(len(first), len(second), "z", "w")
-    if allowed:
+    space = resolve_space(space, z, "z")
+    if allows_missing(missing, space):
+        (first, present), (second, other_present) = incomplete_rows(z, "z", space), incomplete_rows(w, "w", space)
+        check_same_count(len(first), len(second), "z", "w")
         first, second = shared_pairs(*np.broadcast_arrays(first, present, second, other_present))
-    first, second = np.broadcast_arrays(first, second)
+    else:
+        first, second = space.whitened_preshapes(z, "z"), space.whitened_preshapes(w, "w")
+        check_same_count(len(first), len(second), "z", "w")
+        first, second = np.broadcast_arrays(first, second)
     return PreshapePair(first, second, space, is_one_shape(z) and is_one_shape(w))
 
 

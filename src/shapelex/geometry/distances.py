@@ -9,7 +9,7 @@ from shapelex._typing import ArrayLike, BoolArray, ComplexArray, DistanceKind, F
 from shapelex._validation import check_choice
 from shapelex.geometry.alignment import preshape_pair, resolve_space
 from shapelex.geometry.missing import allows_missing, incomplete_rows, shared_pairs, shared_products
-from shapelex.spaces import Landmarks, Space
+from shapelex.spaces import Space
 from shapelex.spaces.coordinates import row_norms
 
 DISTANCE_KINDS = ("full", "partial", "geodesic")
@@ -112,13 +112,13 @@ def pairwise_distances(
            [0.274, 0.274, 0.   ]])
     """
     check_choice(kind, DISTANCE_KINDS, "kind")
-    if allows_missing(missing, space, Z=Z, W=W):
+    space = resolve_space(space, Z, "Z")
+    if allows_missing(missing, space):
         first, present = incomplete_rows(Z, "Z", space)
         if W is None:
             return pairwise_row_distances(first, None, kind, (present, present))
-        second, other_present = incomplete_rows(W, "W", space or Landmarks(first.shape[1]))
+        second, other_present = incomplete_rows(W, "W", space)
         return pairwise_row_distances(first, second, kind, (present, other_present))
-    space = resolve_space(space, Z, "Z")
     first = space.whitened_preshapes(Z, "Z")
     return pairwise_row_distances(first, None if W is None else space.whitened_preshapes(W, "W"), kind)
 

@@ -86,10 +86,10 @@ def mean_shape(
     check_count(max_iter, 1, "max_iter")
     if tol is not None and not tol > 0:
         raise ParameterError(f"{parameter('tol')} must be positive, got {tol}.")
-    if allows_missing(missing, space, Z=Z):
-        mean, completed, _ = _incomplete_mean(Z, kind, weights, space, tol, max_iter)
-        return turned_along(mean, completed[0])
     shapes = as_shapes(Z, space, name="Z")
+    if allows_missing(missing, shapes.space):
+        mean, completed, _ = _incomplete_mean(shapes, kind, weights, tol, max_iter)
+        return turned_along(mean, completed[0])
     first = shapes.space.whitened_preshapes(shapes[:1], "Z")
     blocks = _preshape_blocks(shapes, check_weights(weights, len(shapes), first.real.dtype))
     mean = _mean_row(blocks, kind, _resolve_tol(tol, first), max_iter, warn=True)
@@ -134,20 +134,20 @@ def align_to_mean(
     >>> bool(np.allclose(aligned[0], aligned[1]))
     True
     """
-    if allows_missing(missing, space, Z=Z):
-        mean, completed, present = _incomplete_mean(Z, kind, weights, space, None, 1000)
+    shapes = as_shapes(Z, space, name="Z")
+    if allows_missing(missing, shapes.space):
+        mean, completed, present = _incomplete_mean(shapes, kind, weights, None, 1000)
         turned = phases(completed.conj() @ turned_along(mean, completed[0]))[:, None] * completed
         return np.where(present, turned, np.nan).astype(turned.dtype)
-    shapes = as_shapes(Z, space, name="Z")
-    mean = mean_shape(Z, kind, weights, shapes.space)
+    mean = mean_shape(shapes, kind, weights)
     return np.concatenate([rotate_onto(block.configurations, mean, shapes.space) for block in shapes.blocks()])
 
 
 def _incomplete_mean(
-    Z: ArrayLike, kind: DistanceKind, weights: ArrayLike | None, space: Space | None, tol: float | None, max_iter: int
+    shapes: Shapes, kind: DistanceKind, weights: ArrayLike | None, tol: float | None, max_iter: int
 ) -> tuple[ComplexArray, ComplexArray, BoolArray]:
     """Return the mean of incomplete shapes, their completed pre-shapes, and which landmarks are present."""
-    rows, present = incomplete_rows(as_shapes(Z, space, name="Z")[:], "Z", space)
+    rows, present = incomplete_rows(shapes[:], "Z", shapes.space)
     shares = check_weights(weights, len(rows), rows.real.dtype)
     check_landmarks_present(present)
     limit = _resolve_tol(tol, rows)

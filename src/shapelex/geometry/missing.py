@@ -1,7 +1,5 @@
 """Compare and average shapes with missing landmarks over the landmarks that are present."""
 
-from typing import Any
-
 import numpy as np
 
 from shapelex._messages import parameter
@@ -9,34 +7,26 @@ from shapelex._typing import ArrayLike, BoolArray, ComplexArray
 from shapelex._validation import as_incomplete_configurations, check_choice, check_not_collapsed, name_rows
 from shapelex.exceptions import NonFiniteError, UnsupportedBySpaceError
 from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.base import choose_space
 from shapelex.spaces.coordinates import row_norms
 
 _MIN_SHARED = 3
 
 
-def allows_missing(missing: str, space: Space | None, **arguments: Any) -> bool:
-    """Tell whether NaN landmarks are allowed; refuse `arguments` whose space has no landmarks to leave out."""
+def allows_missing(missing: str, space: Space) -> bool:
+    """Tell whether NaN landmarks are allowed; refuse a space that has no landmarks to leave out."""
     check_choice(missing, ("error", "allow"), "missing")
-    if missing == "error":
-        return False
-    for name, Z in arguments.items():
-        chosen = choose_space(space, Z)
-        if chosen is None:
-            continue
-        if not isinstance(chosen, Landmarks):
-            raise UnsupportedBySpaceError(
-                f"{parameter('missing', 'allow')} leaves out landmarks, but the space is {chosen}, whose "
-                "coefficients hang together: fit the curve to the points that are there, by space.fit(points, t)."
-            )
-        chosen.check_space_of(Z, name)
-    return True
+    if missing == "allow" and not isinstance(space, Landmarks):
+        raise UnsupportedBySpaceError(
+            f"{parameter('missing', 'allow')} leaves out landmarks, but the space is {space}, whose coefficients hang "
+            "together: fit the curve to the points that are there, by space.fit(points, t)."
+        )
+    return missing == "allow"
 
 
-def incomplete_rows(Z: ArrayLike, name: str, space: Space | None) -> tuple[ComplexArray, BoolArray]:
+def incomplete_rows(Z: ArrayLike, name: str, space: Space) -> tuple[ComplexArray, BoolArray]:
     """Return landmarks centered on those present, of norm 1, 0 where missing; and which are present."""
-    n_coordinates = None if space is None else space.n_coordinates
-    configurations, present, _ = as_incomplete_configurations(Z, name=name, n_coordinates=n_coordinates)
+    space.check_space_of(Z, name)
+    configurations, present, _ = as_incomplete_configurations(Z, name=name, n_coordinates=space.n_coordinates)
     return normalized_on(configurations, present, name), present
 
 
