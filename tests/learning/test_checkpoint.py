@@ -119,11 +119,11 @@ def test_ctrl_c_keeps_all_complete_iterations(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint_module, "_LEAST_SECONDS", 1e9)
     with monkeypatch.context() as patch:
 
-        def interrupt(self, state):
-            if state.n_passes == 4:
+        def interrupt(message, extra):
+            if extra["iteration"].n_passes == 4:
                 raise KeyboardInterrupt
 
-        patch.setattr(progress.FitProgress, "__call__", interrupt)
+        patch.setattr(progress.logger, "debug", interrupt)
         with pytest.raises(KeyboardInterrupt):
             make_model("plain", checkpoint=path).fit(X)
     assert len(read_checkpoint(path)[0]["curve"]) == 4

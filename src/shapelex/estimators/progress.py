@@ -13,7 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from shapelex._messages import Message, parameter
 from shapelex._validation import check_count
+from shapelex.exceptions import ShapeInputError
 from shapelex.learning import Learner, LearningState
+from shapelex.learning.checkpoint import Checkpoint
 from shapelex.learning.one_pass import PassSums
 
 if TYPE_CHECKING:
@@ -57,8 +59,8 @@ def write_progress(message: str) -> None:
 class FitProgress:
     """Follows a fit: ``with FitProgress(...):`` around the run of a learner and what stores its result.
 
-    It reports the progress after every pass, stores the best dictionary so far where the fit is interrupted, and warns
-    where plain descents had too few iterations.
+    It saves and reports the progress after every pass, stores the best dictionary so far where the fit is interrupted,
+    and warns where plain descents had too few iterations.
 
     Parameters
     ----------
@@ -70,6 +72,8 @@ class FitProgress:
         Returns, for a dictionary, the attributes of the estimator that its method ``_store`` takes.
     data : dict
         ``X``, ``y`` and ``metadata`` of the fit, for the callbacks.
+    checkpoint : Checkpoint, optional
+        Where the state is saved after every pass.
     """
 
     def __init__(
@@ -78,9 +82,10 @@ class FitProgress:
         learner: Learner,
         attributes: Callable[[PassSums], dict[str, Any]],
         data: dict[str, Any],
+        checkpoint: Checkpoint | None = None,
     ) -> None:
-        self._estimator, self._attributes, self._data = estimator, attributes, data
-        self._state = learner.state
+        self._estimator, self._attributes, self._data, self._checkpoint = estimator, attributes, data, checkpoint
+        self._learner = learner
         self._root: Any = None
         self._descent: Any = None
         self._stage = 0
@@ -91,7 +96,9 @@ class FitProgress:
             self._root.call_on_fit_task_begin(estimator=estimator, **data)
 
     def __call__(self, state: LearningState) -> bool:
-        """Report one pass; return whether a callback asks to stop."""
+        """Save and report one pass; return whether a callback asks to stop."""
+        if self._checkpoint is not None:
+            self._checkpoint.save(state, self._learner.generator)
         assert state.result is not None
         stage = state.plan[state.stage]
         message = (
@@ -110,13 +117,18 @@ class FitProgress:
         pass
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        found = self._estimator
-        if kind is KeyboardInterrupt and self._state.result is not None:
-            found._store(self._attributes(self._state.result))
+        found, state = self._estimator, self._learner.state
+        if self._checkpoint is not None:
+            self._checkpoint.finish()
+        if kind is KeyboardInterrupt and state.result is not None:
+            found._store(self._attributes(state.result))
+        if kind is not None and issubclass(kind, ShapeInputError):
+            # A sample or a batch does not know the numbers of its shapes.
+            self._learner.shapes.check_all()
         if kind is not None:
             return
-        last = self._state.plan[-1]
-        if last.kind == "first" and last.n_passes > 1 and not (self._state.converged or self._was_stopped):
+        last = state.plan[-1]
+        if last.kind == "first" and last.n_passes > 1 and not (state.converged or self._was_stopped):
             warnings.warn(
                 Message(
                     f"The dictionary still changed after {parameter('max_iter', found.max_iter)} iterations, by more "

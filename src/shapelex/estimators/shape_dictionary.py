@@ -284,17 +284,9 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         if self.checkpoint is not None:
             checkpoint = Checkpoint(self.checkpoint, shapes, options, self.random_state)
             checkpoint.load(learner.state, generator)
-            learner.saver = checkpoint.save
-        try:
-            with FitProgress(self, learner, attributes, {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}):
-                self._store(attributes(learner.run()))
-        except ShapeInputError:
-            # A sample or a batch does not know the numbers of its shapes.
-            shapes.check_all()
-            raise
-        finally:
-            if checkpoint is not None:
-                checkpoint.finish()
+        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        with FitProgress(self, learner, attributes, data, checkpoint):
+            self._store(attributes(learner.run()))
         return self
 
     @single_blas_thread()
@@ -344,7 +336,12 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             state.n_batches, state.atoms = max(self.n_iter_, 1), self._atom_rows()
             state.curve = self.loss_curve_.tolist()
             state.memory = replace(self._memory, loss=self.rmse_**2 * self._memory.weight)
-        learned = learner.learn_batch()
+        try:
+            learned = learner.learn_batch()
+        except ShapeInputError:
+            # The sample does not know the numbers of its shapes.
+            shapes.check_all()
+            raise
         self._store({**_attributes_of(learned, learner, preparation), "n_iter_": state.n_batches})
         return self
 

@@ -24,8 +24,6 @@ logger = logging.getLogger("shapelex")
 # Short iterations are written at most so often, and once more at the end.
 _LEAST_SECONDS = 1.0
 
-_FINGERPRINT = "fingerprint"
-
 
 class Checkpoint:
     """The checkpoint of one fit; its `fingerprint` is what :func:`describe_fit` returns."""
@@ -36,7 +34,6 @@ class Checkpoint:
             raise FileNotFoundError(f"There is no folder {self.path.absolute().parent} to write {self.path.name} to.")
         self.fingerprint = describe_fit(shapes, options, random_state)
         self._waiting: dict[str, Any] | None = None
-        self._n_failures = 0
         self._failure: OSError | None = None
         self._last_time = time.monotonic()
 
@@ -49,27 +46,25 @@ class Checkpoint:
         if not path.exists():
             return
         numbers, arrays = read_checkpoint(path)
-        theirs = numbers.pop(_FINGERPRINT, {})
-        if not isinstance(theirs, dict):
-            raise CheckpointError(f"{path} is damaged: it does not say what it belongs to; remove it to start again.")
-        names = sorted({*self.fingerprint, *theirs})
-        differing = [name for name in names if self.fingerprint.get(name) != theirs.get(name)]
-        if differing:
-            told = ", ".join(
-                f"{name} {theirs.get(name)!r} there, {self.fingerprint.get(name)!r} here" for name in differing
-            )
-            raise CheckpointError(
-                f"{path} is the checkpoint of another fit ({told}): give the shapes and parameters it was made with, "
-                "another checkpoint path, or remove it to start again."
-            )
         try:
-            generator_state = numbers.pop("generator")
-            _restore(state, {**numbers, **arrays})
-            generator.bit_generator.state = generator_state
+            theirs, generator_state = numbers.pop("fingerprint"), numbers.pop("generator")
+            told = [
+                f"{name} {theirs.get(name)!r} there, {self.fingerprint.get(name)!r} here"
+                for name in sorted({*self.fingerprint, *theirs})
+                if self.fingerprint.get(name) != theirs.get(name)
+            ]
+            if not told:
+                _restore(state, {**numbers, **arrays})
+                generator.bit_generator.state = generator_state
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise CheckpointError(
                 f"{path} is damaged, though its checksum is right ({reason_of(error)}): remove it to start again."
             ) from error
+        if told:
+            raise CheckpointError(
+                f"{path} is the checkpoint of another fit ({', '.join(told)}): give the shapes and parameters it was "
+                "made with, another checkpoint path, or remove it to start again."
+            )
         logger.info("resumes from checkpoint %s", path)
 
     def save(self, state: LearningState, generator: np.random.Generator) -> None:
@@ -83,24 +78,21 @@ class Checkpoint:
         self.flush()
         if self._failure is not None:
             warnings.warn(
-                f"The checkpoint {self.path} could not be written {self._n_failures} times, including the last "
-                f"({self._failure}): save the model elsewhere.",
+                f"The checkpoint {self.path} could not be written ({self._failure}): save the model elsewhere.",
                 CheckpointWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
 
     def flush(self) -> None:
         """Write the last state, if it is not yet on disk; a state that cannot be written does not stop the fit."""
-        waiting, self._waiting = self._waiting, None
-        if waiting is None:
+        if self._waiting is None:
             return
-        arrays = {name: value for name, value in waiting.items() if isinstance(value, np.ndarray)}
-        numbers = {name: value for name, value in waiting.items() if name not in arrays}
+        arrays = {name: value for name, value in self._waiting.items() if isinstance(value, np.ndarray)}
+        numbers = {name: value for name, value in self._waiting.items() if name not in arrays}
+        self._waiting = self._failure = None
         try:
-            write_checkpoint(self.path, {**numbers, _FINGERPRINT: self.fingerprint}, arrays)
-            self._failure = None
+            write_checkpoint(self.path, {**numbers, "fingerprint": self.fingerprint}, arrays)
         except OSError as error:
-            self._n_failures += 1
             self._failure = error
             logger.warning("checkpoint %s could not be written: %s", self.path, error)
         self._last_time = time.monotonic()
@@ -112,25 +104,26 @@ def describe_fit(shapes: Shapes, options: LearningOptions, random_state: Any) ->
     Threads and device do not count, nor does a `random_state` that is not a seed; `max_iter` only where it changes the
     plan, which a longer fit of one stage does not.
     """
+    plan = make_plan(options, has_more=True)
+    is_longer = len(plan) == 1 or options.batch_size is not None
     described: dict[str, Any] = {
+        **vars(options),
+        "max_iter": None if is_longer else max(stage.n_passes for stage in plan) - 1,
         "n_shapes": len(shapes),
         "dtype": str(shapes.dtype),
         "shapes": shapes.digest(),
-        "sample_weight": None if shapes.weights is None else _digest(shapes.weights),
+        "sample_weight": shapes.weights,
         "space": repr(shapes.space),
         # Spaces with different Gram matrices may look the same in words.
-        "gram": _digest(shapes.space.gram),
-        "shift": _digest(shapes.space.shift),
+        "gram": shapes.space.gram,
+        "shift": shapes.space.shift,
         "random_state": int(random_state) if isinstance(random_state, int | np.integer) else None,
     }
-    for field in fields(options):
-        if field.name not in ("n_threads", "device", "max_iter"):
-            value = getattr(options, field.name)
-            described[field.name] = _digest(value) if isinstance(value, np.ndarray) else as_plain(value)
-    plan = make_plan(options, has_more=True)
-    is_longer = len(plan) == 1 or options.batch_size is not None
-    described["max_iter"] = None if is_longer else max(stage.n_passes for stage in plan) - 1
-    return described
+    return {
+        name: _digest(value) if isinstance(value, np.ndarray) else as_plain(value)
+        for name, value in described.items()
+        if name not in ("n_threads", "device")
+    }
 
 
 def _digest(array: np.ndarray[Any, Any]) -> str:
@@ -145,7 +138,8 @@ def _describe(part: LearningState | PassSums, prefix: str = "") -> dict[str, Any
         if isinstance(value, PassSums):
             described |= _describe(value, f"{field.name}.")
         elif value is not None and field.name != "plan":
-            described[prefix + field.name] = value
+            # Later passes go on with the list.
+            described[prefix + field.name] = [*value] if isinstance(value, list) else value
     return described
 
 

@@ -144,9 +144,6 @@ class LearningState:
 Callback = Callable[[LearningState], bool | None]
 """Called after every pass over the shapes; returning True ends the run."""
 
-Saver = Callable[[LearningState, np.random.Generator], None]
-"""Called with all that the fit needs to go on, after every pass over the shapes."""
-
 
 class Learner:
     """Learns a dictionary.
@@ -159,7 +156,7 @@ class Learner:
         What to learn and how.
     generator : numpy.random.Generator
         The only source of randomness.
-    callback, saver : callable, optional
+    callback : callable, optional
         Called after every pass.
     """
 
@@ -169,10 +166,8 @@ class Learner:
         options: LearningOptions,
         generator: np.random.Generator,
         callback: Callback | None = None,
-        saver: Saver | None = None,
     ) -> None:
-        self.shapes, self.options, self.generator = shapes, options, generator
-        self.callback, self.saver = callback, saver
+        self.shapes, self.options, self.generator, self.callback = shapes, options, generator, callback
         self.sample: Shapes = shapes
         self.sample_options = options.for_local_shapes() if shapes.is_remote else options
         self.n_sample = max(SAMPLE_ROWS, 20 * options.n_atoms)
@@ -199,8 +194,6 @@ class Learner:
                     loss += found.loss
                     weight += found.weight
                 self._judge(stage, loss / weight)
-                if self.saver is not None:
-                    self.saver(state, self.generator)
                 is_stopped = self.callback is not None and bool(self.callback(state))
             self._end(stage)
             if is_stopped:
@@ -238,7 +231,7 @@ class Learner:
         if state.stage == 0 and state.atoms is None:
             check_enough(shapes, self.options.n_atoms)
             state.seed = int(self.generator.integers(2**31))
-        if any(stage.on_sample for stage in state.plan):
+        if state.plan[0].on_sample:
             chosen = draw_rows(shapes, self.n_sample, np.random.default_rng(state.seed))
             if not isinstance(shapes, ArrayShapes) or len(chosen) < len(shapes):
                 self.sample = take_part(shapes, chosen)
@@ -369,7 +362,7 @@ def make_plan(options: LearningOptions, has_more: bool) -> list[Stage]:
     most, tol, swaps = options.max_iter + 1, options.tol, options.swaps
     is_auto = isinstance(options.init, str) and options.init == "auto"
     if options.batch_size is not None:
-        starts = [Stage(kind, 1, tol) for kind in ("tails", "tree")] if is_auto else []
+        starts = [Stage("tails", 1, tol), Stage("tree", 1, tol)] if is_auto else []
         return [*starts, Stage("batches", options.max_iter, tol, on_sample=False)]
     if not is_auto and swaps == 0:
         # From given atoms every descent would be the same.
@@ -378,8 +371,8 @@ def make_plan(options: LearningOptions, has_more: bool) -> list[Stage]:
     starts = [Stage("first", min(_SAMPLE_PASSES, most), tol)]
     settle = Stage("settle", min(_SAMPLE_PASSES, most), tol)
     if is_auto:
-        starts = [Stage(kind, min(_FIRST_PASSES, most), tol) for kind in ("tails", "tree")]
-        starts += [settle] * (most > 1)
+        first = Stage("tails", min(_FIRST_PASSES, most), tol)
+        starts = [first, replace(first, kind="tree"), *[settle] * (most > 1)]
     search = [*starts, *[Stage("swap", min(_SWAP_PASSES, most), _SWAP_TOL)] * swaps]
     plan = [*search * options.n_restarts, replace(settle, kind="best")] if swaps else search
     return [*plan, Stage("all", min(_FULL_PASSES, most), tol, on_sample=False, step=1.0)] if has_more else plan

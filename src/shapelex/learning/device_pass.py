@@ -114,17 +114,10 @@ def _sum_block(
     weighted = dense * sloped[:, None].to(errors.dtype)
     gram = torch.zeros((n_atoms, n_atoms), dtype=torch.complex128, device=coder.device)
     products = torch.zeros((n_atoms, n_coordinates), dtype=torch.complex128, device=coder.device)
-    # All full parts are one batch of products.
-    n_full = len(rows) // _SUM_ROWS * _SUM_ROWS
-    for part in (slice(0, n_full), slice(n_full, len(rows))):
-        codes = weighted[part]
-        if len(codes):
-            left, others, of_rows = (
-                block.reshape(-1, min(len(codes), _SUM_ROWS), block.shape[1])
-                for block in (codes, dense[part], rows[part])
-            )
-            gram += (left.mH @ others).to(torch.complex128).sum(dim=0)
-            products += (left.mH @ of_rows).to(torch.complex128).sum(dim=0)
+    for start in range(0, len(rows), _SUM_ROWS):
+        part = slice(start, start + _SUM_ROWS)
+        gram += (weighted[part].mH @ dense[part]).to(torch.complex128)
+        products += (weighted[part].mH @ rows[part]).to(torch.complex128)
     counted = torch.where(weights > 0, values, -1)
     worst_values, worst = counted.topk(min(WORST_PER_ATOM * n_atoms, int((weights > 0).sum())))
     return PassSums(

@@ -4,7 +4,7 @@ The CPU, a torch device and Dask workers fill the same :class:`PassSums`, whose 
 shapes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from typing import Any
@@ -106,8 +106,7 @@ def one_pass(shapes: Shapes, coding: Coding, distance: DistanceKind, *, keeps_va
         work = partial(one_pass, coding=on_one_thread, distance=distance, keeps_values=keeps_values)
         return shapes.reduce(work, merge)
     if isinstance(shapes, IncompleteShapes):
-        blocks = shapes.blocks(BLOCK_ROWS)
-        return merge([_sum_incomplete(block, coding, distance, keeps_values) for block in blocks])
+        return merge(_sum_incomplete(block, coding, distance, keeps_values) for block in shapes.blocks(BLOCK_ROWS))
     if coding.device != "cpu":
         from shapelex.learning.device_pass import is_small, sum_on_device
 
@@ -116,9 +115,8 @@ def one_pass(shapes: Shapes, coding: Coding, distance: DistanceKind, *, keeps_va
     return _sum_on_cpu(shapes, coding, distance, keeps_values)
 
 
-def merge(parts: list[PassSums]) -> PassSums:
-    """Return what a pass found in all parts of a collection; the parts stay as they are."""
-    return reduce(PassSums.plus, parts)
+merge: Callable[[Iterable[PassSums]], PassSums] = partial(reduce, PassSums.plus)
+"""Returns what a pass found in all parts of a collection; the parts stay as they are."""
 
 
 def _sum_on_cpu(shapes: Shapes, coding: Coding, distance: DistanceKind, keeps_values: bool) -> PassSums:
@@ -144,7 +142,7 @@ def _sum_on_cpu(shapes: Shapes, coding: Coding, distance: DistanceKind, keeps_va
         # Parts of about equal length, whatever the number of threads: the sums of parts are added in order.
         part_rows = -(-n_rows // -(-n_rows // MAX_PART_ROWS))
         run_blocks(sum_part, n_rows, part_rows, count_threads(coding.n_threads, cost_ns * n_rows))
-        sums = merge([parts[start] for start in sorted(parts)])
+        sums = merge(map(parts.__getitem__, sorted(parts)))
         found = [merge([*found, _with_worst(sums, block.configurations, block.weights, keeps_values)])]
     (total,) = found
     # The shapes were neither centered nor whitened, so what they add up to is.

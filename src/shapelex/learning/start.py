@@ -13,6 +13,7 @@ from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.learning.sampling import count_copies, draw_rows
+from shapelex.learning.update import normalized
 from shapelex.shapes.storage import Shapes
 
 AnyRows = TypeVar("AnyRows", ComplexArray, FloatArray)
@@ -37,7 +38,7 @@ def tails(rows: ComplexArray, weights: FloatArray, n_atoms: int, generator: np.r
     atoms = np.repeat(mean[None], parts.shape[1], axis=0)
     parts *= weights[:, None]
     for _ in range(2):  # power iterations for the full mean of each weighting
-        atoms = _unit((parts * (rows @ atoms.conj().T)).conj().T @ rows, atoms)
+        atoms = normalized((parts * (rows @ atoms.conj().T)).conj().T @ rows, atoms)
     return np.vstack([atoms, _draw_random(rows, weights, n_atoms - len(atoms), generator)])
 
 
@@ -58,7 +59,7 @@ def tree(rows: ComplexArray, weights: FloatArray, n_atoms: int) -> ComplexArray:
         codes = rows @ found.conj().T
         moduli = np.abs(codes)
         codes[moduli < moduli.max(axis=1, keepdims=True)] = 0
-        found = _unit((weights[:, None] * codes).conj().T @ rows, found)
+        found = normalized((weights[:, None] * codes).conj().T @ rows, found)
     return found
 
 
@@ -160,10 +161,3 @@ def _leading_axes(rows: AnyRows, n_axes: int) -> AnyRows:
     kept = np.flatnonzero(variances > _LEAST_VARIANCE * variances[-1])[::-1][:n_axes]
     leading: AnyRows = np.ascontiguousarray(axes[:, kept].T)
     return leading @ rows / np.sqrt(variances[kept])[:, None] if is_wide else leading
-
-
-def _unit(rows: ComplexArray, otherwise: ComplexArray) -> ComplexArray:
-    """Return rows of norm 1; those that vanished are the `otherwise` ones."""
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    vanished = norms <= np.finfo(float).eps
-    return np.where(vanished, otherwise, rows / np.where(vanished, 1, norms))

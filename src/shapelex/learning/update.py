@@ -31,11 +31,21 @@ def solve_mod(gram: ComplexArray, products: ComplexArray) -> ComplexArray:
     a smaller loss with these codes.
     """
     solution = np.zeros_like(products)
-    used = gram.diagonal().real > 0
-    if used.all():
-        return _solve_hermitian(gram, products)
-    if used.any():
-        solution[used] = _solve_hermitian(gram[np.ix_(used, used)], products[used])
+    used = np.flatnonzero(gram.diagonal().real > 0)
+    if not len(used):
+        return solution
+    gram, products = gram[np.ix_(used, used)], products[used]
+    # Unit diagonal first: how often an atom is used should not count as ill-conditioning.
+    scale = 1 / np.sqrt(gram.diagonal().real)[:, None]
+    factor, info = lapack.zpotrf(scale * gram * scale.T, lower=1)
+    if info == 0 and factor.diagonal().real.min() ** 2 > _LEAST_PIVOT:
+        solution[used] = scale * lapack.zpotrs(factor, scale * products, lower=1)[0]
+        return solution
+    # Least norm is a matter of the unscaled unknowns.
+    values, vectors = eigh(gram, check_finite=False)
+    kept: BoolArray = values > len(gram) * np.finfo(np.float64).eps * values[-1]
+    basis = vectors[:, kept]
+    solution[used] = basis @ ((basis.conj().T @ products) / values[kept, None])
     return solution
 
 
@@ -101,17 +111,3 @@ def find_idle(atoms: ComplexArray, usage: FloatArray, coherence: float = DUPLICA
         earlier = order[:position]
         idle[j] |= bool((duplicate[j, earlier] & ~idle[earlier]).any())
     return idle
-
-
-def _solve_hermitian(gram: ComplexArray, products: ComplexArray) -> ComplexArray:
-    # Unit diagonal first: how often an atom is used should not count as ill-conditioning.
-    scale = 1 / np.sqrt(gram.diagonal().real)[:, None]
-    factor, info = lapack.zpotrf(scale * gram * scale.T, lower=1)
-    if info == 0 and factor.diagonal().real.min() ** 2 > _LEAST_PIVOT:
-        return np.ascontiguousarray(scale * lapack.zpotrs(factor, scale * products, lower=1)[0])
-    # Least norm is a matter of the unscaled unknowns.
-    values, vectors = eigh(gram, check_finite=False)
-    kept: BoolArray = values > len(gram) * np.finfo(np.float64).eps * values[-1]
-    basis = vectors[:, kept]
-    minimal: ComplexArray = basis @ ((basis.conj().T @ products) / values[kept, None])
-    return minimal
