@@ -203,6 +203,7 @@ class TestReranking:
         ({"query": np.full(40, np.nan + 0j)}, NonFiniteError, "query"),
         ({"query": np.ones(40, dtype=complex)}, CollapsedShapeError, "query"),
         ({"space": sx.Landmarks(12)}, CoordinateCountError, "shapes"),
+        ({"query": sx.ShapeSet(families()[0][:2], space=sx.BSpline(40))}, ShapeInputError, "query"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, error, name):
@@ -218,13 +219,6 @@ def test_bad_shapes_of_the_set_are_named_by_their_rows(how):
     Z[33, 4] = np.nan
     with pytest.raises(NonFiniteError, match="shapes has NaN in row 33"):
         sx.retrieve(Z[0], Z, 3, space=OUTLINE, rerank=how)
-
-
-def test_a_query_in_another_space_is_refused():
-    Z, _ = families()
-    query = sx.ShapeSet(Z[:2], space=sx.BSpline(40))
-    with pytest.raises(ShapeInputError, match="query is in BSpline"):
-        sx.retrieve(query, sx.ShapeSet(Z, space=OUTLINE), 3)
 
 
 def test_spaces_without_mirror_images_need_to_be_told():

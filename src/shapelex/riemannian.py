@@ -2,6 +2,7 @@
 
 import logging
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -43,6 +44,7 @@ _SMALL_ANGLE = 3e-3
 _logger = logging.getLogger(__name__)
 
 
+@dataclass(eq=False, repr=False)
 class RiemannianDictionary(AtomPlotMixin, ShapeReconstructor):
     """Dictionary whose atoms are combined in the tangent space of each shape.
 
@@ -109,6 +111,15 @@ class RiemannianDictionary(AtomPlotMixin, ShapeReconstructor):
     True
     """
 
+    n_atoms: int = 20
+    _: KW_ONLY
+    alpha: float = 0.01
+    space: Space | None = None
+    init: str | ArrayLike = "spread"
+    max_iter: int = 100
+    tol: float = 1e-3
+    random_state: Any = None
+
     _schema = Schema(
         (
             Array("atoms_", "complex", ("n_atoms", "n_coordinates")),
@@ -117,25 +128,6 @@ class RiemannianDictionary(AtomPlotMixin, ShapeReconstructor):
             Count("n_iter_"),
         )
     )
-
-    def __init__(
-        self,
-        n_atoms: int = 20,
-        *,
-        alpha: float = 0.01,
-        space: Space | None = None,
-        init: str | ArrayLike = "spread",
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        random_state: Any = None,
-    ) -> None:
-        self.n_atoms = n_atoms
-        self.alpha = alpha
-        self.space = space
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
 
     @all_or_nothing
     @single_blas_thread()
@@ -178,8 +170,21 @@ class RiemannianDictionary(AtomPlotMixin, ShapeReconstructor):
         init = self.init if isinstance(self.init, str) else self.space_.whitened_preshapes(self.init, "init")
         shapes = as_shapes(rows, PlainRows(rows.shape[1]), sample_weight)
         atoms = initial_atoms(shapes, self.n_atoms, init, as_generator(self.random_state))
-        atoms, curve, converged = _learn(rows, shares, atoms.astype(np.complex128), self.alpha, self.max_iter, self.tol)
-        self.atoms_ = self.space_.unwhiten(atoms.astype(configurations.dtype))
+        logarithms = _Logarithms(rows, atoms.astype(np.complex128))
+        codes = _solve_codes(logarithms, self.alpha)
+        curve = [float(shares @ logarithms.losses(codes, self.alpha))]
+        converged = False
+        while not converged and len(curve) <= self.max_iter:
+            logarithms = _descend(logarithms, codes, shares)
+            losses = logarithms.losses(codes, self.alpha)
+            new = _solve_codes(logarithms, self.alpha, codes)
+            new_losses = logarithms.losses(new, self.alpha)
+            # The old codes are still allowed; where the solver stopped early they may be better.
+            codes = np.where((new_losses < losses)[:, None], new, codes)
+            curve.append(float(shares @ np.minimum(losses, new_losses)))
+            converged = curve[-2] - curve[-1] <= self.tol * curve[-2]
+            _logger.debug("intrinsic dictionary: iteration %d, loss %.6g", len(curve) - 1, curve[-1])
+        self.atoms_ = self.space_.unwhiten(logarithms.atoms.astype(configurations.dtype))
         self.loss_curve_ = np.array(curve)
         self.objective_ = curve[-1]
         self.n_iter_ = len(curve) - 1
@@ -294,30 +299,6 @@ class RiemannianDictionary(AtomPlotMixin, ShapeReconstructor):
     @property
     def _n_features_out(self) -> int:
         return len(self.atoms_)
-
-
-def _learn(
-    rows: ComplexArray, shares: FloatArray, atoms: ComplexArray, alpha: float, max_iter: int, tol: float
-) -> tuple[ComplexArray, list[float], bool]:
-    """Minimize ``Σ_k share_k (|Σ_j a_kj log_{z_k}(d_j)|² + alpha |a_k|₁)`` over codes of sum one and atoms.
-
-    Returns the atoms, the loss on the way, and whether it converged.
-    """
-    logarithms = _Logarithms(rows, atoms)
-    codes = _solve_codes(logarithms, alpha)
-    curve = [float(shares @ logarithms.losses(codes, alpha))]
-    converged = False
-    while not converged and len(curve) <= max_iter:
-        logarithms = _descend(logarithms, codes, shares)
-        losses = logarithms.losses(codes, alpha)
-        new = _solve_codes(logarithms, alpha, codes)
-        new_losses = logarithms.losses(new, alpha)
-        # The old codes are still allowed; where the solver stopped early they may be better.
-        codes = np.where((new_losses < losses)[:, None], new, codes)
-        curve.append(float(shares @ np.minimum(losses, new_losses)))
-        converged = curve[-2] - curve[-1] <= tol * curve[-2]
-        _logger.debug("intrinsic dictionary: iteration %d, loss %.6g", len(curve) - 1, curve[-1])
-    return logarithms.atoms, curve, converged
 
 
 class _Logarithms:
