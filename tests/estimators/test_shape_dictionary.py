@@ -29,8 +29,7 @@ from shapelex.exceptions import (
     RealLayoutError,
     ShapeInputError,
 )
-from shapelex.kernels.normalization import unit_scales_batch
-from shapelex.kernels.statistics import accumulate_batch
+from shapelex.kernels.statistics import accumulate_batch, unit_scales_batch
 
 pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.learning.sampling import count_copies, shuffled_batches
+from shapelex.learning.sampling import shuffled_batches
 from shapelex.shapes import storage
 from shapelex.shapes.opening import as_shapes
 from tests.learning.samples import clustered, plain_shapes, random_rows
@@ -107,6 +107,6 @@ def test_the_hash_is_that_of_the_shapes_as_given(tmp_path):
 
 def test_integer_weights_count_as_copies():
     rows = random_rows(4, 5)
-    assert count_copies(plain_shapes(rows)) == 4
-    assert count_copies(plain_shapes(rows, [3, 0, 1, 2])) == 6
-    assert count_copies(plain_shapes(rows, [0.5, 0, 0.1, 2.7])) == 4
+    for weights, n_copies in ((None, 4), ([3, 0, 1, 2], 6), ([0.5, 0, 0.1, 2.7], 4)):
+        with pytest.raises(sx.exceptions.ParameterError, match=f"at most the number of shapes.*, {n_copies}, got 7"):
+            sx.ShapeDictionary(7, 1).fit(rows, sample_weight=weights)

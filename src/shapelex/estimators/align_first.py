@@ -321,7 +321,7 @@ def _attributes_of(
     """Return the attributes of an estimator with this dictionary."""
     return {
         "mean_": mean,
-        "atoms_": space.unwhiten(_as_complex_rows(learned.atoms)),
+        "atoms_": space.unwhiten_rows(_as_complex_rows(learned.atoms)),
         "rmse_": learned.rmse,
         "usage_": learned.usage / learned.weight,
         "loss_curve_": np.array(learned.curve),

@@ -80,12 +80,9 @@ class ShapeEstimator(NamedParameters):
     preparation_: Preparation | None
     """Preparation of the set that was fitted; None for plain arrays, which count as prepared."""
 
-    def _open_input(self, X: Any, space: Space | None, sample_weight: ArrayLike | None = None) -> Shapes:
-        """Return the input as shapes of a space, not read yet where they are outside memory.
-
-        An estimator that also takes other input, or has another default space, overrides this method.
-        """
-        return as_shapes(X, space, sample_weight)
+    # Opens the input as shapes of a space, not read yet where they are outside memory. An estimator that also takes
+    # other input has a method instead.
+    _open_input: Callable[..., Shapes] = staticmethod(as_shapes)
 
     def _open_new_input(self, X: Any, sample_weight: ArrayLike | None = None) -> Shapes:
         """Return shapes of the fitted space, prepared like those fitted, not read yet where they are outside memory."""

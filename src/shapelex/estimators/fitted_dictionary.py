@@ -132,11 +132,12 @@ class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
         ndarray of complex, shape (n_shapes, n_atoms)
             Complex weights, most of them zero. :class:`~shapelex.CodeFeatures` makes real features of them.
         """
+        shapes = self._open_new_input(X)
         if is_on_device(X, self.device):
-            return cast(ComplexArray, dense_codes_on_device(self._open_new_input(X), self._coding()))
-        codes: Any = self.encode(X).toarray()
-        # The codes of a Dask array are one, too.
-        return codes.view(ComplexCodes) if isinstance(codes, np.ndarray) else codes
+            return cast(ComplexArray, dense_codes_on_device(shapes, self._coding()))
+        if shapes.is_remote:
+            return self.encode(X).toarray()
+        return cast(SparseCodes, code_all(shapes, self._coding())).toarray().view(ComplexCodes)
 
     @keeps_array_kind
     def inverse_transform(self, codes: SparseCodes | ArrayLike) -> ComplexArray:

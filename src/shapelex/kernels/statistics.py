@@ -1,7 +1,6 @@
-"""Sufficient statistics of sparse codes.
+"""Sums over rows: their norms once centered, and what the update of a dictionary needs of their codes.
 
-In: supports, coefficients, rows and weights, complex numbers as interleaved reals. Out: what the dictionary update
-needs, added to the arrays given, in the order of the rows and in double precision whatever the input is.
+Sums are added in double precision, in the order of the rows.
 """
 
 import numpy as np
@@ -52,3 +51,28 @@ def accumulate_batch(support, coefs, rows, scales, weights, slopes, out_gram, ou
                     out_gram[i, 2 * j + 1] += im
                     out_gram[j, 2 * i] += re
                     out_gram[j, 2 * i + 1] -= im
+
+
+@kernel(fastmath=FAST)
+def unit_scales_batch(rows, unit_shift, limits, out_scales):
+    """Write one over the norm of every centered row, without centering it; 0 where it cannot be trusted.
+
+    With ``v`` the unit vector along which translations move a row ``x``, the squared norm of the centered row is
+    ``|x|² − |v* x|²``. It is finite exactly when the row is, up to overflow. `rows` (n_rows, 2 * n_coordinates) and
+    `unit_shift` have real and imaginary parts interleaved; `limits` are the smallest share of ``|x|²`` that must
+    remain, and the range of ``|x|²``.
+    """
+    for k in range(rows.shape[0]):
+        row = rows[k]
+        total = along_re = along_im = 0.0
+        # Written with 2 * n, the loop vectorizes; with a step of 2 it does not.
+        for n in range(row.shape[0] // 2):
+            re, im = np.float64(row[2 * n]), np.float64(row[2 * n + 1])
+            v_re, v_im = unit_shift[2 * n], unit_shift[2 * n + 1]
+            total += re * re + im * im
+            along_re += v_re * re + v_im * im
+            along_im += v_re * im - v_im * re
+        remaining = total - (along_re * along_re + along_im * along_im)
+        # Comparisons with NaN are false.
+        is_usable = remaining > limits[0] * total and limits[1] < total < limits[2]
+        out_scales[k] = 1 / np.sqrt(remaining) if is_usable else 0.0

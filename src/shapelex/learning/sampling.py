@@ -51,14 +51,6 @@ def open_incomplete(shapes: Shapes) -> Shapes:
     return IncompleteShapes(shapes[:], shapes.space, shapes.weights, shapes.name)
 
 
-def count_copies(shapes: Shapes) -> int:
-    """Return the number of shapes of positive weight, an integer weight counting as that many copies."""
-    if shapes.weights is None:
-        return len(shapes)
-    counted = shapes.weights[shapes.weights > 0]
-    return int(np.maximum(np.floor(counted), 1).sum())
-
-
 def draw_rows(shapes: Shapes, n_rows: int, generator: np.random.Generator) -> IntArray:
     """Draw shapes of positive weight, each at most once and all equally likely; return their sorted numbers.
 

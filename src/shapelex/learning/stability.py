@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shapelex._typing import ComplexArray
+from shapelex.exceptions import ParameterError
 from shapelex.geometry.matching import DictionaryStability, matched_distances
 from shapelex.learning.descent import Learner, LearningState
 from shapelex.learning.options import LearningOptions
-from shapelex.learning.sampling import count_copies, draw_rows, take_part
+from shapelex.learning.sampling import draw_rows, take_part
 from shapelex.learning.start import initial_atoms
 from shapelex.shapes.storage import ArrayShapes, Shapes
 
@@ -61,22 +62,21 @@ def measure_stability(atoms: ComplexArray, sample: TrainingSample) -> Dictionary
     if n_shapes < 2 * n_atoms:
         return unknown
     halves = sample.halves(generator)
-    if any(count_copies(half) < n_atoms for half in halves):
+    try:
+        pairs = [[initial_atoms(half, n_atoms, "random", generator) for half in halves] for _ in range(_N_CHANCE_PAIRS)]
+    except ParameterError:
+        # A half has fewer shapes than atoms.
         return unknown
-    chances, chances_between = [], []
-    for _ in range(_N_CHANCE_PAIRS):
-        draws = [initial_atoms(half, n_atoms, "random", generator) for half in halves]
-        # Where a half has too few distinct shapes, the last ones are repeats.
-        if any(len(np.unique(draw, axis=0)) < n_atoms for draw in draws):
-            return unknown
-        chances += [matched_distances(atoms, draw) for draw in draws]
-        chances_between.append(matched_distances(*draws).mean())
+    draws = [draw for pair in pairs for draw in pair]
+    # Where a half has too few distinct shapes, the last ones are repeats.
+    if any(len(np.unique(draw, axis=0)) < n_atoms for draw in draws):
+        return unknown
     first, second = (_learn_half(number, half, sample, generator) for number, half in enumerate(halves))
     return DictionaryStability(
         distances=(matched_distances(atoms, first) + matched_distances(atoms, second)) / 2,
-        chance=np.mean(chances, axis=0),
+        chance=np.mean([matched_distances(atoms, draw) for draw in draws], axis=0),
         between_halves=float(matched_distances(first, second).mean()),
-        chance_between_halves=float(np.mean(chances_between)),
+        chance_between_halves=float(np.mean([matched_distances(*pair).mean() for pair in pairs])),
         n_shapes=n_shapes,
     )
 

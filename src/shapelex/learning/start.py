@@ -12,7 +12,7 @@ import numpy as np
 from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex.exceptions import ParameterError, ShapeInputError
-from shapelex.learning.sampling import count_copies, draw_rows
+from shapelex.learning.sampling import draw_rows
 from shapelex.learning.update import normalized
 from shapelex.shapes.storage import Shapes
 
@@ -88,8 +88,10 @@ def initial_atoms(
 
 
 def check_enough(shapes: Shapes, n_atoms: int) -> None:
-    """Refuse sets of fewer shapes than atoms."""
-    n_copies = count_copies(shapes)
+    """Refuse sets of fewer shapes of positive weight than atoms; an integer weight counts as that many copies."""
+    n_copies = len(shapes)
+    if shapes.weights is not None:
+        n_copies = int(np.maximum(np.floor(shapes.weights[shapes.weights > 0]), 1).sum())
     if n_copies < n_atoms:
         counted = "" if shapes.weights is None else " of positive weight"
         raise ParameterError(

@@ -245,14 +245,17 @@ class Space(ABC):
             Centered configurations, when the rows come from :meth:`whiten`.
         """
         rows, is_single = self._check(X, "X")
-        if self._is_plain:
-            configurations = rows.copy()
-        else:
-            from scipy.linalg import solve_triangular
-
-            solution = solve_triangular(self._factor.astype(rows.dtype), rows.T, lower=False, check_finite=False)
-            configurations = np.ascontiguousarray(solution.T)
+        configurations = self.unwhiten_rows(rows)
         return configurations[0] if is_single else configurations
+
+    def unwhiten_rows(self, rows: ComplexArray) -> ComplexArray:
+        """Return the configurations of stacked whitened rows that are known to be finite; see :meth:`unwhiten`."""
+        if self._is_plain:
+            return rows.copy()
+        from scipy.linalg import solve_triangular
+
+        solution = solve_triangular(self._factor.astype(rows.dtype), rows.T, lower=False, check_finite=False)
+        return np.ascontiguousarray(solution.T)
 
     def scaled_parts(
         self, configurations: ComplexArray, name: str = "Z", first_row: int = 0
@@ -264,7 +267,7 @@ class Space(ABC):
         checked then. The factor of a row is ``1 / |z − b u|``.
         """
         # Compiled kernels take a second to load, and geometry does without.
-        from shapelex.kernels.normalization import unit_scales_batch
+        from shapelex.kernels.statistics import unit_scales_batch
 
         scales: FloatArray = np.empty(len(configurations))
         with np.errstate(invalid="ignore", over="ignore"):
