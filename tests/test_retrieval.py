@@ -282,7 +282,7 @@ def test_reciprocal_sets_give_jaccard_distances():
 def test_reranking_finds_more_of_the_classes_of_mpeg7(data_folder):
     shapes = sx.read(data_folder / "mpeg7_outlines_200.npz")
     labels = np.asarray(shapes.labels)
-    chosen = np.isin(labels, np.unique(labels)[1::7])
+    chosen = np.isin(labels, np.unique(labels)[1::12])
     shapes, labels = shapes[chosen], labels[chosen]
     scores = {}
     for rerank in (None, "reciprocal", "diffusion"):

@@ -56,9 +56,9 @@ def test_default_search_refines_around_the_elbow(small, found):
     assert set(found.surface["fold"]) == {0, 1, 2}
     # Stability is measured where it decides: a smaller size has a much larger error here.
     assert found.stability["n_atoms"].tolist() == [4]
-    again = sx.suggest(small, random_state=0, n_jobs=1)
-    assert again.surface["rmse"].tolist() == found.surface["rmse"].tolist()
-    assert again.stability["distance"].tolist() == found.stability["distance"].tolist()
+    one, more = (sx.suggest(small, [3, 4], [1, 2], random_state=0, n_jobs=n_jobs) for n_jobs in (1, None))
+    assert one.surface["rmse"].tolist() == more.surface["rmse"].tolist()
+    assert one.stability["distance"].tolist() == more.stability["distance"].tolist()
 
 
 def test_says_why(found):

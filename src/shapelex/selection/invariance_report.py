@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -166,46 +166,53 @@ def invariance_report(
     chosen = configurations[np.sort(rng.permutation(len(configurations))[:n_shapes])]
     is_changed = rng.permutation(n_shapes) % 2 == 0
     distances = pairwise_distances(chosen, space=space)
-    plain = _learn(chosen, space)
-    weights = np.abs(plain.transform(chosen))
-    rmse_registered = None
+    plain, registered = _Reference(chosen, space), None
     if space.closed and space.coordinates_per_point is not None:
-        found = register(chosen, space)
-        registered = _learn(found.configurations, space)
-        rmse_registered = -registered.score(found.configurations)
+        registration = register(chosen, space)
+        registered = _Reference(registration.configurations, space)
+    weights = np.abs(plain.model.transform(chosen))
     effects = []
     for name, change in _changes(space, rng).items():
         try:
             changed = change(chosen)
         except (UnsupportedBySpaceError, UndeterminedFitError):
             continue
+        to_itself, rmse = plain.compare(changed)
         mixed = np.where(is_changed[:, None], changed, chosen)
-        after_registration = {}
-        if rmse_registered is not None:
-            back = register(changed, space, to=found.target).configurations
-            after_registration = {
-                "to_itself_registered": float(np.median(distance(found.configurations, back, space=space))),
-                "rmse_registered": -registered.score(back),
-            }
-        effects.append(
-            ChangeEffect(
-                change=name,
-                to_itself=float(np.median(distance(chosen, changed, space=space))),
-                between_shapes=float(np.abs(pairwise_distances(mixed, space=space) - distances).max()),
-                rmse=-plain.score(changed),
-                weights=float(np.abs(np.abs(plain.transform(changed)) - weights).max()),
-                **after_registration,
-            )
-        )
+        between_shapes = float(np.abs(pairwise_distances(mixed, space=space) - distances).max())
+        weight_change = float(np.abs(np.abs(plain.model.transform(changed)) - weights).max())
+        effect = ChangeEffect(name, to_itself, between_shapes, rmse, weight_change)
+        if registered is not None:
+            back = register(changed, space, to=registration.target).configurations
+            to_itself, rmse = registered.compare(back)
+            effect = replace(effect, to_itself_registered=to_itself, rmse_registered=rmse)
+        effects.append(effect)
     return InvarianceReport(
         effects=tuple(effects),
         spread=float(np.median(distances[np.triu_indices(n_shapes, 1)])),
-        rmse=-plain.score(chosen),
-        rmse_registered=rmse_registered,
+        rmse=plain.rmse,
+        rmse_registered=None if registered is None else registered.rmse,
         n_shapes=n_shapes,
         space=space,
         tol=1e3 * float(np.finfo(configurations.real.dtype).eps ** 0.75),
     )
+
+
+class _Reference:
+    """Shapes that changed ones are compared with, and a small dictionary of them."""
+
+    def __init__(self, Z: ComplexArray, space: Space) -> None:
+        self.Z = Z
+        n_atoms = max(2, min(10, len(Z) // 3))
+        self.model = ShapeDictionary(n_atoms, min(3, n_atoms), space=space, random_state=0, max_iter=30, tol=1e-3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.model.fit(Z)
+        self.rmse = -self.model.score(Z)
+
+    def compare(self, changed: ComplexArray) -> tuple[float, float]:
+        """Return the median distance of shapes to changed ones, and the error of these over the dictionary."""
+        return float(np.median(distance(self.Z, changed, space=self.model.space_))), -self.model.score(changed)
 
 
 def _changes(space: Space, rng: np.random.Generator) -> dict[str, Callable[[ComplexArray], ComplexArray]]:
@@ -237,11 +244,3 @@ def _resampled(Z: ComplexArray, space: Space) -> ComplexArray:
         return resample(Z, space.n_points, closed=space.closed)
     samples = space.sample(Z, space.parameters(_SAMPLES_PER_COORDINATE * space.n_coordinates))
     return space.fit(samples)
-
-
-def _learn(Z: ComplexArray, space: Space) -> ShapeDictionary:
-    n_atoms = max(2, min(10, len(Z) // 3))
-    model = ShapeDictionary(n_atoms, min(3, n_atoms), space=space, random_state=0, max_iter=30, tol=1e-3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return model.fit(Z)
