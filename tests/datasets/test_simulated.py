@@ -1,7 +1,5 @@
 """Shapes made in code."""
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -42,15 +40,6 @@ def test_noise_has_the_size_asked_for(space):
     assert 0.9 * 1600 < counts.min() <= counts.max() < 1.1 * 1600
     rest = np.asarray(noisy.shapes) - np.asarray(clean.shapes)
     assert np.sqrt(np.mean(space.norm(rest) ** 2)) == pytest.approx(0.1, rel=0.03)
-
-
-def test_a_dictionary_finds_the_atoms():
-    sample = sx.datasets.make_from_dictionary(1500, 6, 2, space=sx.BSpline(16), random_state=3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = sx.ShapeDictionary(6, 2, random_state=0, max_iter=60).fit(sample.shapes)
-    nearest = sx.pairwise_distances(sample.atoms, model.atoms_, space=sample.shapes.space).min(axis=1)
-    assert nearest.max() < 0.05
 
 
 def test_own_atoms():

@@ -1,7 +1,4 @@
-"""Outlines of the handwritten digits that come with scikit-learn: real shapes that need no download.
-
-In come scikit-learn's images of 8 × 8 gray values; out goes a set of closed outlines with labels.
-"""
+"""Outlines of the handwritten digits that come with scikit-learn: real shapes that need no download."""
 
 from collections.abc import Callable
 from typing import Any
@@ -89,12 +86,8 @@ def _outer_contour(image: FloatArray, find_contours: Callable[..., list[Any]]) -
     framed = np.pad(image, _FRAME)
     n_fine = (len(framed) - 1) * _STEPS + 1
     fine = ndimage.zoom(framed, n_fine / len(framed), order=3)
-    contours = []
-    for points in find_contours(fine, _LEVEL):
-        contour = np.empty(len(points) - 1, dtype=np.complex128)
-        contour.real = points[:-1, 1] / _STEPS - _FRAME
-        contour.imag = len(image) - 1 + _FRAME - points[:-1, 0] / _STEPS
-        contours.append(contour)
+    bottom = 1j * (len(image) - 1)
+    contours = [bottom + (points[:-1] / _STEPS - _FRAME) @ [-1j, 1] for points in find_contours(fine, _LEVEL)]
     areas = np.array([signed_area(contour) for contour in contours])
     largest = int(np.abs(areas).argmax())
     # Parts turn the same way as the largest one; holes turn the other way.

@@ -150,7 +150,7 @@ class AtomStability(TidyTable):
     columns : tuple of str
         ``n_atoms``, ``n_nonzero``, ``distance`` (mean full distance from an atom to its match in a dictionary of the
         same size that was learned from half of the shapes), ``chance`` (the same where random shapes take the
-        place of the atoms of the halves), ``n_named`` (number of atoms that can be named: their distance is at most
+        place of the atoms of the halves), ``n_named`` (number of reproducible atoms: their distance is at most
         half of that by chance) and
         ``stability``, ``1 − distance / chance``: 1 where the same atoms are found again, 0 where they match no better
         than random shapes.
