@@ -1,7 +1,5 @@
 """TPS files: the traps that real ones hold, and records that are damaged."""
 
-import re
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,26 +14,18 @@ CURVED = "LM=2\n0 0\n1 0\nCURVES=2\nPOINTS=2\n2 2\n3 3\nPOINTS=1\n4 4\nID=1\n"
 OUTLINE = "LM=0\nOUTLINES=1\nPOINTS=4\n0 0\n1 0\n1 1\n0 1\nIMAGE=leaf.png\n"
 
 
-def test_a_record(read):
-    shapes = read(PLAIN * 2)
-    np.testing.assert_array_equal(shapes.configurations, [[0, 1, 1j]] * 2)
-    assert shapes.ids.tolist() == ["wing 1"] * 2
-    assert shapes.metadata["image"].tolist() == ["left.jpg"] * 2
-    assert shapes.metadata["scale"].tolist() == [0.5] * 2
-    assert shapes.space == sx.Landmarks(3)
-
-
 @pytest.mark.parametrize(
     "variant",
     [
+        PLAIN,
         PLAIN.replace("\n", "\r\n"),
         PLAIN.replace("\n", "\r"),
         "\ufeff" + PLAIN,
         PLAIN.encode("utf-16"),
-        PLAIN.lower().replace("wing", "wing"),
+        PLAIN.lower(),
         "# digitized twice\n\n" + PLAIN,
         PLAIN.rstrip("\n"),
-        PLAIN.replace("\n", "\n\n").replace("0 0\n\n1 0\n\n0 1\n\n", "0 0\n1 0\n0 1\n").replace("LM=3\n\n", "LM=3\n"),
+        PLAIN.replace("1\n", "1\n\n").replace(".jpg", ".jpg\n\n"),
         PLAIN.replace("0 0", "  0.0\t0e0  "),
         PLAIN.replace("=", " = "),
         PLAIN.replace("ID=wing 1", "ID=wing 1 "),
@@ -44,59 +34,51 @@ def test_a_record(read):
 def test_variants(read, variant):
     shapes = read(variant)
     np.testing.assert_array_equal(shapes.configurations, [[0, 1, 1j]])
+    assert shapes.space == sx.Landmarks(3)
     assert shapes.ids.tolist() == ["wing 1"]
-    assert shapes.metadata["scale"].tolist() == [0.5]
+    assert {key: column.tolist() for key, column in shapes.metadata.items()} == {"image": ["left.jpg"], "scale": [0.5]}
 
 
-def test_upper_case_extension_and_gzip(read, tmp_path):
-    assert len(read(PLAIN, "WINGS.TPS")) == 1
-    assert len(read(PLAIN, "wings.txt")) == 1
-    path = sx.write(read(PLAIN), tmp_path / "wings.tps.gz")
-    assert sx.read(path).equals(read(PLAIN))
-
-
-def test_negative_coordinates_are_data(read):
-    text = "LM=3\n0 0\n-1 5\n2 -3\n"
-    np.testing.assert_array_equal(read(text).configurations, [[0, -1 + 5j, 2 - 3j]])
-    shapes = read(text, missing="negative")
-    assert shapes.is_missing.tolist() == [[False, True, True]]
-    assert shapes.missing == "allow"
-
-
-def test_empty_scale(read):
-    text = PLAIN + PLAIN.replace("SCALE=0.5", "SCALE=") + PLAIN.replace("SCALE=0.5\n", "")
-    scales = read(text).metadata["scale"]
-    np.testing.assert_array_equal(scales, [0.5, np.nan, np.nan])
-    np.testing.assert_array_equal(read(PLAIN, scale=True).configurations, [[0, 0.5, 0.5j]])
-    with pytest.raises(ShapeFileError, match="record 2, line 8: scale=True needs a positive SCALE"):
-        read(text, scale=True)
-
-
-def test_unknown_keys_and_comments_are_kept(read):
-    shapes = read(PLAIN + "COMMENT=torn = bad\nVARIABLES=sex:f\nTEMP=21.5\n")
-    assert shapes.metadata["comment"].tolist() == ["torn = bad"]
-    assert shapes.metadata["variables"].tolist() == ["sex:f"]
-    assert shapes.metadata["temp"].tolist() == [21.5]
+@pytest.mark.parametrize("name", ["WINGS.TPS", "wings.txt"])
+def test_names_of_files(read, name):
+    assert read(PLAIN, name).provenance["formats"] == ["tps"]
 
 
 @pytest.mark.parametrize(
-    ("curves", "points"),
+    ("text", "options", "points"),
     [
-        ("auto", [0, 1]),
-        ("ignore", [0, 1]),
-        ("append", [0, 1, 2 + 2j, 3 + 3j, 4 + 4j]),
-        ("only", [2 + 2j, 3 + 3j, 4 + 4j]),
+        ("LM=3\n0 0\n-1 5\n2 -3\n", {}, [0, -1 + 5j, 2 - 3j]),
+        ("LM=3\n0 0\n-1 5\n2 -3\n", {"missing": "negative"}, [0, np.nan, np.nan]),
+        ("LM=3\n1,5 2\n0 1,25\n. .\n", {"missing": "allow"}, [1.5 + 2j, 1.25j, np.nan]),
+        (PLAIN, {"scale": True}, [0, 0.5, 0.5j]),
+        (CURVED, {}, [0, 1]),
+        (CURVED, {"curves": "ignore"}, [0, 1]),
+        (CURVED, {"curves": "append"}, [0, 1, 2 + 2j, 3 + 3j, 4 + 4j]),
+        (CURVED, {"curves": "only"}, [2 + 2j, 3 + 3j, 4 + 4j]),
+        (OUTLINE, {}, [0, 1, 1 + 1j, 1j]),
     ],
 )
-def test_curves(read, curves, points):
-    shapes = read(CURVED, curves=curves)
-    np.testing.assert_array_equal(shapes.configurations, [points])
-    assert not shapes.closed
-    is_left_out = curves in ("auto", "ignore")
-    assert ("ignored_curve_points" in shapes.metadata) == is_left_out
-    assert [("1 of 1 records" in note, "curves=append" in note) for note in shapes.notes] == [
-        (True, True)
-    ] * is_left_out
+def test_points(read, text, options, points):
+    shapes = read(text, **options)
+    is_missing = np.isnan(points)
+    np.testing.assert_array_equal(shapes.is_missing, [is_missing])
+    np.testing.assert_array_equal(shapes.configurations[0][~is_missing], np.array(points)[~is_missing])
+    assert shapes.closed == (text == OUTLINE)
+    leaves_out = text == CURVED and options.get("curves") in (None, "ignore")
+    assert ("ignored_curve_points" in shapes.metadata) == leaves_out
+    assert sum("1 of 1 records" in note and "curves=append" in note for note in shapes.notes) == leaves_out
+
+
+def test_keys_and_comments(read):
+    shapes = read(PLAIN + "COMMENT=torn = bad\nVARIABLES=sex:f\nTEMP=21.5\nCOMMENT=two\nID=wing 1\n")
+    assert shapes.ids.tolist() == ["wing 1"]
+    assert shapes.metadata["comment"].tolist() == ["torn = bad; two"]
+    assert shapes.metadata["variables"].tolist() == ["sex:f"]
+    assert shapes.metadata["temp"].tolist() == [21.5]
+    text = PLAIN + PLAIN.replace("SCALE=0.5", "SCALE=") + PLAIN.replace("SCALE=0.5\n", "")
+    np.testing.assert_array_equal(read(text).metadata["scale"], [0.5, np.nan, np.nan])
+    with pytest.raises(ShapeFileError, match="record 2, line 8: scale=True needs a positive SCALE"):
+        read(text, scale=True)
 
 
 def test_curves_left_out_of_some_records_are_counted(read):
@@ -107,21 +89,6 @@ def test_curves_left_out_of_some_records_are_counted(read):
     assert "1 of 1 records: their RADII were left out" in note
 
 
-@pytest.mark.parametrize("count", ["1", "3"])
-def test_curves_must_be_as_many_as_declared(read, count):
-    with pytest.raises(ShapeFileError, match=f"record 2, line 14: {count} curves are declared, 2 are there"):
-        read(CURVED + CURVED.replace("CURVES=2", f"CURVES={count}"))
-
-
-def test_outlines_are_closed(read):
-    shapes = read(OUTLINE)
-    assert shapes.space == sx.Landmarks(4, closed=True)
-    with pytest.raises(ShapeFileError, match="it holds no landmarks"):
-        read(OUTLINE, curves="ignore")
-    with pytest.raises(ShapeFileError, match=r"Some shapes are closed .*record 1.*others .*record 2.*closed=True"):
-        read(OUTLINE + "LM=4\n0 0\n1 1\n2 2\n3 0\n")
-
-
 @pytest.mark.parametrize(
     ("record", "line", "words"),
     [
@@ -130,18 +97,55 @@ def test_outlines_are_closed(read):
         ("LM=2\n0 0\n1 2 3\nID=1\n", 10, "found '1 2 3'"),
         ("LM=2\n0 0\n1e999 2\nID=1\n", 10, "found '1e999 2'"),
         ("LM=2\n0 0\n1_0 2\nID=1\n", 10, "found '1_0 2'"),
+        ("LM=2\n\u0661 1\n2 3\n", 9, "expected x and y of point 1 of 2"),
+        ("LM=2\n0.5 1.5\n2.5 1,536\n", 10, "expected x and y of point 2 of 2, found '2.5 1,536'"),
         ("LM=2\n0 0\n1 1\n2 2\n", 11, "expected a key such as IMAGE= or ID=, found '2 2'"),
         ("LM=2\n0 0\n1 1\n\xa0LM=2\n0 0\n1 1\n", 11, "expected a key such as IMAGE= or ID=, found 'LM=2'"),
         ("LM=two\n0 0\n", 8, "'two' is no number of landmarks"),
+        ("LM=0_2\n0 1\n2 3\n", 8, "'0_2' is no number of landmarks"),
+        ("LM=\u0662\n0 1\n2 3\n", 8, "is no number of landmarks"),
         ("LM=-2\n0 0\n", 8, "-2 landmarks are declared"),
         ("LM=999999999999\n0 0\n", 8, "999999999999 landmarks are declared, but there is room for at most 2"),
         ("LM=2\n0 0\n1 1\nCURVES=1\nPOINTS=9\n0 0\n", 12, "9 points are declared"),
         ("LM=0\n", 8, "it holds no landmarks"),
         ("LM3=2\n0 0 0\n1 1 1\n", 8, "LM3 holds points in space"),
+        ("LM=2\n0 1\n2 3\nID=b\nID=c\n", 12, "a second line ID="),
+        ("LM=2\n0 1\n2 3\nSCALE=1\nSCALE=2\n", 12, "a second line SCALE="),
     ],
 )
 def test_bad_records_are_named_and_stepped_over(check_bad_record, record, line, words):
     check_bad_record(PLAIN + record + PLAIN, 2, rf"wings\.tps, record 2, line {line}: .*{words}")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "words"),
+    [
+        *((CURVED + CURVED.replace("CURVES=2", f"CURVES={count}"), {}, f"line 14: {count} curves are declared, 2 are")
+          for count in (1, 3)),
+        (OUTLINE, {"curves": "ignore"}, "it holds no landmarks"),
+        (OUTLINE + "LM=4\n0 0\n1 1\n2 2\n3 0\n", {}, r"Some shapes are closed .*record 1.*others .*record 2.*closed=T"),
+        ("LM=2\n1,536 2.5\n0.5 1.5\n", {}, "expected x and y of point 1 of 2, found '1,536 2.5'"),
+        ("LM=2\n0.5 1.5\n2 3\nLM=2\n1,536 2,048\n0 1\n", {}, "as in the records before, found '1,536 2,048'"),
+        ("LM=2\n0,5 1,5\n2 3\nLM=2\n1.536 2.048\n0 1\n", {}, "as in the records before, found '1.536 2.048'"),
+        ("LM=3\n1.5 2\n3 1\n1 1\nSCALE=1,536\nID=a\n", {}, "line 5: .* found '1,536'"),
+        ("LM=3\n1,5 2\n3 1\n1 1\nSCALE=1.536\nID=a\n", {}, "line 5: .* found '1.536'"),
+    ],
+)  # fmt: skip
+def test_refused(read, text, options, words):
+    with pytest.raises(ShapeFileError, match=words):
+        read(text, **options)
+
+
+@pytest.mark.parametrize(("points", "scale"), [("1.5 2", "."), ("1,5 2", ","), ("1 2", ","), ("1,5 2", ".")])
+def test_the_scale_is_written_like_the_coordinates(read, points, scale):
+    shapes = read(f"LM=3\n{points}\n3 1\n1 1\nSCALE=0{scale}536\nID=a\n")
+    assert shapes.metadata["scale"].tolist() == [0.536]
+
+
+def test_a_record_too_long_for_memory_is_refused(read, monkeypatch):
+    monkeypatch.setattr("shapelex.io.formats.tps.MAX_BYTES", 100)
+    with pytest.raises(ShapeFileError, match="more than 100 characters"):
+        read("LM=2\n" + "0 0\n" * 50)
 
 
 class TestRoundTrip:
@@ -186,55 +190,3 @@ class TestRoundTrip:
         path = tmp_path_factory.getbasetemp() / "texts.tps"
         copy = sx.read(sx.write(shapes, path, overwrite=True))
         assert copy.metadata["tree"].tolist() == [value]
-
-
-def test_a_record_too_long_for_memory_is_refused(read, monkeypatch):
-    monkeypatch.setattr("shapelex.io.formats.tps.MAX_BYTES", 100)
-    with pytest.raises(ShapeFileError, match="more than 100 characters"):
-        read("LM=2\n" + "0 0\n" * 50)
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("LM=2\n1,536 2.5\n0.5 1.5\n", "expected x and y of point 1 of 2, found '1,536 2.5'"),
-        ("LM=2\n0.5 1.5\n2.5 1,536\n", "expected x and y of point 2 of 2, found '2.5 1,536'"),
-        ("LM=2\n0.5 1.5\n2 3\nLM=2\n1,536 2,048\n0 1\n", "as in the records before, found '1,536 2,048'"),
-        ("LM=2\n0,5 1,5\n2 3\nLM=2\n1.536 2.048\n0 1\n", "as in the records before, found '1.536 2.048'"),
-        ("LM=0_2\n0 1\n2 3\n", "'0_2' is no number of landmarks"),
-        ("LM=\u0662\n0 1\n2 3\n", "is no number of landmarks"),
-        ("LM=2\n\u0661 1\n2 3\n", "expected x and y of point 1 of 2"),
-        ("LM=2\n0 1\n2 3\nID=b\nID=c\n", "a second line ID="),
-        ("LM=2\n0 1\n2 3\nSCALE=1\nSCALE=2\n", "a second line SCALE="),
-    ],
-)
-def test_numbers_that_may_mean_something_else_are_refused(read, text, reason):
-    with pytest.raises(ShapeFileError, match=re.escape(reason)):
-        read(text)
-
-
-def test_decimal_commas_and_repeated_lines(read):
-    shapes = read("LM=3\n1,5 2\n0 1,25\n. .\nID=b\nID=b\nCOMMENT=one\nCOMMENT=two\n", missing="allow")
-    np.testing.assert_array_equal(shapes.configurations, [[1.5 + 2j, 1.25j, np.nan + np.nan * 1j]])
-    assert shapes.ids.tolist() == ["b"]
-    assert shapes.metadata["comment"].tolist() == ["one; two"]
-
-
-@pytest.mark.parametrize(
-    ("points", "scale", "is_read"),
-    [
-        ("1.5 2", "0.536", True),
-        ("1,5 2", "0,536", True),
-        ("1 2", "0,536", True),
-        ("1,5 2", "0.536", True),
-        ("1.5 2", "1,536", False),
-        ("1,5 2", "1.536", False),
-    ],
-)
-def test_the_scale_is_written_like_the_coordinates(read, points, scale, is_read):
-    text = f"LM=3\n{points}\n3 1\n1 1\nSCALE={scale}\nID=a\n"
-    if is_read:
-        assert read(text).metadata["scale"].tolist() == [0.536]
-    else:
-        with pytest.raises(ShapeFileError, match=f"line 5: .* found '{scale}'"):
-            read(text)
