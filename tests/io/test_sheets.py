@@ -39,31 +39,26 @@ def check(shapes):
     assert "fits no shape: '9'" in notes
 
 
-def test_join_of_a_set(folder):
-    check(sx.read("a.csv").join(SHEET, label="species"))
-    check(sx.read("a.csv").join(SHEET.set_index("id"), label="species"))
-
-
 @pytest.mark.parametrize("sheet", ["sheet.csv", "sheet.tsv", "sheet.xlsx", "sheet.parquet", SHEET], ids=str)
-def test_join_while_reading(folder, sheet):
+def test_join(folder, sheet):
     check(sx.read("a.csv", join=sheet, label="species"))
     sx.write(sx.read("a.csv"), "a.npz")
     check(sx.read("a.npz", join=sheet, label="species"))
+    if sheet is SHEET:
+        check(sx.read("a.csv").join(SHEET, label="species"))
+        check(sx.read("a.csv").join(SHEET.set_index("id"), label="species"))
 
 
-def test_by_the_name_of_the_file(folder):
-    (folder / "wing 1.csv").write_text("0,0\n1,0\n1,1\n")
-    (folder / "wing 2.csv").write_text("0,0\n2,0\n1,1\n")
-    for names in (["wing 2", "wing 1"], ["wing 2.csv", "wing 1.csv"], ["x/wing 2.csv", "wing 1"]):
-        sheet = pd.DataFrame({"file": names, "label": ["b", "a"]})
-        if names[0].startswith("x"):
-            with pytest.raises(ShapeInputError, match="no row of the data frame fits"):
-                sx.read("wing 2.csv", join=sheet, on="file")
-        else:
-            assert sx.read("wing *.csv", join=sheet, on="file").labels.tolist() == ["a", "b"]
-            sx.write(sx.read("wing 1.csv"), "wing 1.npz", overwrite=True)
-            single = sheet.assign(file=[name.replace("csv", "npz") for name in names])
-            assert sx.read("wing 1.npz", join=single, on="file").labels.tolist() == ["a"]
+@pytest.mark.parametrize("names", [["wing 2", "wing 1"], ["wing 2.csv", "wing 1.csv"]])
+def test_by_the_name_of_the_file(folder, names):
+    for name in ("wing 1", "wing 2"):
+        (folder / f"{name}.csv").write_text(f"0,0\n{name[-1]},0\n1,1\n")
+        sx.write(sx.read(f"{name}.csv"), f"{name}.npz")
+    for end in ("csv", "npz"):
+        sheet = pd.DataFrame({"file": [name.replace("csv", end) for name in names], "label": ["b", "a"]})
+        assert sx.read(f"wing *.{end}", join=sheet, on="file").labels.tolist() == ["a", "b"]
+    with pytest.raises(ShapeInputError, match="no row of the data frame fits"):
+        sx.read("wing 2.csv", join=sheet.assign(file=["x/wing 2.csv", "wing 1"]), on="file")
 
 
 def test_by_another_column(folder):
@@ -100,34 +95,28 @@ def test_any_column_is_the_label(folder):
 
 
 def test_refused(folder):
-    shapes = sx.read("a.csv")
-    with pytest.raises(ShapeInputError, match=r"has no column 'key' .*only id, species, age, height"):
-        shapes.join(SHEET, on="key")
-    with pytest.raises(ShapeInputError, match="several rows with id='003'"):
-        shapes.join(pd.concat([SHEET, SHEET]))
-    with pytest.raises(ShapeInputError, match=r"no row of the data frame fits a shape: .*'a'.*'001', '002', '003'"):
-        shapes.join(pd.DataFrame({"id": ["a"], "b": [1]}))
-    with pytest.raises(ShapeInputError, match="has a column 'site', which the shapes have too"):
-        shapes.join(SHEET.rename(columns={"age": "site"}))
-    for name in ("id", "sequence", "closed"):
-        with pytest.raises(ShapeInputError, match=f"has a column '{name}', which means something else.*: rename it"):
-            shapes.join(pd.DataFrame({"site": ["p", "q"], name: ["1", "2"]}), on="site")
-    with pytest.raises(ShapeInputError, match='label="genus" is no column'):
-        shapes.join(SHEET, label="genus")
     (folder / "ragged.csv").write_text("id,age\n001,1\n002\n")
-    with pytest.raises(ShapeFileError, match=r"ragged\.csv, line 3: it has 1 columns, the table has 2"):
-        sx.read("a.csv", join="ragged.csv")
     (folder / "empty.csv").write_text("id,age\n")
-    with pytest.raises(ShapeFileError, match=r"empty\.csv: there are names of columns, but no values"):
-        sx.read("a.csv", join="empty.csv")
     twice = pd.DataFrame([["001", 1, 2]], columns=["id", "age", "age"])
     twice.to_csv("twice.csv", index=False)
     twice.to_excel("twice.xlsx", index=False)
-    for sheet in (twice, "twice.csv", "twice.xlsx", twice.set_axis(["id", "age", "id"], axis=1)):
-        with pytest.raises(ShapeInputError, match=r"has several columns '(age|id)': rename or remove"):
-            sx.read("a.csv", join=sheet)
-    with pytest.raises(FileNotFoundError, match=r"no\.csv to join"):
-        sx.read("a.csv", join="no.csv")
+    several = r"has several columns '(age|id)': rename or remove"
+    for sheet, options, error, words in (
+        (SHEET, {"label": "genus"}, ShapeInputError, 'label="genus" is no column'),
+        (SHEET, {"on": "key"}, ShapeInputError, r"has no column 'key' .*only id, species, age, height"),
+        (pd.concat([SHEET, SHEET]), {}, ShapeInputError, "several rows with id='003'"),
+        (pd.DataFrame({"id": ["a"], "b": [1]}), {}, ShapeInputError, "no row of the data frame fits .*'a'.*'001'"),
+        (SHEET.rename(columns={"age": "site"}), {}, ShapeInputError, "has a column 'site', which the shapes have too"),
+        *((pd.DataFrame({"site": ["p", "q"], name: ["1", "2"]}), {"on": "site"}, ShapeInputError,
+           f"has a column '{name}', which means something else.*: rename it") for name in ("id", "sequence", "closed")),
+        *((one, {}, ShapeInputError, several) for one in (twice, "twice.csv", "twice.xlsx")),
+        (twice.set_axis(["id", "age", "id"], axis=1), {}, ShapeInputError, several),
+        ("ragged.csv", {}, ShapeFileError, r"ragged\.csv, line 3: it has 1 columns, the table has 2"),
+        ("empty.csv", {}, ShapeFileError, r"empty\.csv: there are names of columns, but no values"),
+        ("no.csv", {}, FileNotFoundError, r"no\.csv to join"),
+    ):  # fmt: skip
+        with pytest.raises(error, match=words):
+            _ = sx.read("a.csv", join=sheet) if isinstance(sheet, str) else sx.read("a.csv").join(sheet, **options)
 
 
 def test_label_from_looks_at_the_name_and_tells(folder):

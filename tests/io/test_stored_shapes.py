@@ -13,7 +13,6 @@ from shapelex.io.formats import npz as _npz
 from shapelex.io.formats import zarr as _zarr
 from shapelex.shapes import files, storage
 from shapelex.store import archive, atomic
-from tests.rounding import assert_close, assert_close_codes
 
 zarr = pytest.importorskip("zarr")
 
@@ -41,16 +40,16 @@ def everything_is_large(monkeypatch):
         monkeypatch.setattr(module, "BLOCK_ROWS", 3)
 
 
-SPACES = [
-    sx.Landmarks(4),
-    sx.BSpline(7),
-    sx.HermiteSpline(3, closed=False),
-    sx.CustomSpace(np.diag([1.0, 2, 3]), np.ones(3)),
-]
-
-
 @pytest.mark.parametrize("suffix", [".npz", ".zarr"])
-@pytest.mark.parametrize(("space", "dtype"), list(zip(SPACES, ["c8", "c16"] * 2, strict=True)))
+@pytest.mark.parametrize(
+    ("space", "dtype"),
+    [
+        (sx.Landmarks(4), "c8"),
+        (sx.BSpline(7), "c16"),
+        (sx.HermiteSpline(3, closed=False), "c8"),
+        (sx.CustomSpace(np.diag([1.0, 2, 3]), np.ones(3)), "c16"),
+    ],
+)
 def test_written_in_memory_or_in_blocks_it_is_the_same_set(tmp_path, suffix, space, dtype):
     shapes = make_set(space=space, dtype=dtype)
     whole = sx.write(shapes, tmp_path / f"whole{suffix}")
@@ -74,21 +73,8 @@ def test_slices(tmp_path_factory, start, stop):
     assert stored[start:stop].equals(shapes[start:stop])
     assert stored[start:stop:3].equals(shapes[start:stop:3])
     assert stored[[stop % 10, start]].equals(shapes[[stop % 10, start]])
-
-
-@pytest.mark.parametrize("suffix", [".npz", ".zarr"])
-def test_dictionaries_and_codes_take_such_sets(tmp_path, suffix):
-    shapes = make_set(40)
-    stored = sx.open_shapes(sx.write(shapes, tmp_path / f"a{suffix}"))
-    learn = {"n_atoms": 5, "n_nonzero": 2, "coder": "ormp", "max_iter": 3, "tol": 0.5, "random_state": 0}
-    expected = sx.ShapeDictionary(**learn).fit(shapes)
-    model = sx.ShapeDictionary(**learn).fit(stored)
-    assert model.space_ == shapes.space
-    assert_close(model.atoms_, expected.atoms_)
-    assert_close_codes(model.encode(stored), expected.encode(shapes))
-    assert_close(model.errors(stored), expected.errors(shapes))
+    np.testing.assert_array_equal(stored[start], shapes.configurations[start])
     np.testing.assert_array_equal(np.asarray(stored), shapes.configurations)
-    np.testing.assert_array_equal(stored[3], shapes.configurations[3])
 
 
 def test_arrays_of_others(tmp_path):
@@ -151,7 +137,6 @@ def test_a_folder_is_replaced_only_when_asked_and_only_if_it_is_ours(tmp_path):
 def test_an_error_on_the_way_leaves_nothing_and_loses_nothing(tmp_path, suffix):
     shapes = make_set()
     path = sx.write(shapes, tmp_path / f"a{suffix}")
-
     n_read = 0
 
     def blocks():
