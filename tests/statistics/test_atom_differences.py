@@ -1,8 +1,11 @@
 """atom_tests: statistics, P, corrections and intervals against slow code; typical shapes; input that is refused."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given
+from matplotlib.figure import Figure
 
 import shapelex as sx
 from shapelex.exceptions import CodesError
@@ -47,8 +50,6 @@ def test_use_and_weight_are_compared_as_slow_code_does(seed):
 
 def test_p_is_the_share_of_divisions_that_explain_as_much():
     """All divisions of eight shapes, against many random ones."""
-    from itertools import combinations
-
     weights, _ = make_codes(3, 8, 2)
     weights[weights == 0] = 0.1
     groups = np.array(["a"] * 4 + ["b"] * 4)
@@ -93,10 +94,9 @@ def test_intervals_hold_the_difference_about_as_often_as_they_say():
         rng = np.random.default_rng(seed)
         weights = np.abs(rng.normal(2, 0.5, size=(60, 1)))
         weights[30:] += 0.3
-        table = sx.statistics.atom_tests(
-            weights, ["a"] * 30 + ["b"] * 30, permutations=1, bootstrap=199, confidence=0.9
-        ).table
-        row = row_of(table, 0, "weight")
+        groups = ["a"] * 30 + ["b"] * 30
+        test = sx.statistics.atom_tests(weights, groups, permutations=1, bootstrap=199, confidence=0.9)
+        row = row_of(test.table, 0, "weight")
         n_held += row["low"] <= 0.3 <= row["high"]
     assert 80 <= n_held <= 98
 
@@ -112,13 +112,6 @@ def test_strata_of_one_group_are_the_units():
     assert row_of(test.table, 1, "use")["eta2"] == pytest.approx(slow_eta2(used, np.arange(10) < 4))
     paired = sx.statistics.atom_tests(weights, np.tile(["a", "b"], 20), animals, permutations=19, bootstrap=19)
     assert paired.counts == (20, 20)
-
-
-@pytest.fixture(scope="module")
-def coded_leaves():
-    leaves = sx.datasets.make_leaves(60, random_state=0)
-    model = sx.ShapeDictionary(n_atoms=6, n_nonzero=3, n_restarts=1, max_iter=10, tol=0.1, random_state=0).fit(leaves)
-    return leaves, model, model.encode(leaves)
 
 
 def test_typical_shapes_differ_by_differing_atoms_alone(coded_leaves):
@@ -151,8 +144,6 @@ def test_codes_of_all_kinds_give_the_same_tests(coded_leaves, tmp_path):
 
 
 def test_plots_show_atoms_and_typical_shapes(coded_leaves):
-    from matplotlib.figure import Figure
-
     leaves, model, codes = coded_leaves
     test = sx.statistics.atom_tests(codes, leaves.labels, model=model, permutations=99, bootstrap=19)
     ax = test.plot(Figure().subplots(), max_atoms=4)
@@ -191,8 +182,6 @@ def test_intervals_within_few_strata_are_as_wide_as_the_standard_error_says():
 
 
 def test_use_and_weight_have_axes_of_their_own_and_several_groups_are_named():
-    from matplotlib.figure import Figure
-
     weights, _ = make_codes(0, 30, 3)
     test = sx.statistics.atom_tests(10 * weights, np.repeat(list("abc"), 10), permutations=19, bootstrap=20)
     ax = test.plot(Figure().subplots())

@@ -40,10 +40,8 @@ def test_single_atoms_add_up_and_are_those_of_least_squares():
     assert "codes ~ dose + kind: 30 shapes, 4 atoms, 99 permutations" in str(fit)
 
 
-def test_predictions_follow_the_covariates_and_rebuild_shapes():
-    leaves = sx.datasets.make_leaves(60, random_state=0)
-    model = sx.ShapeDictionary(n_atoms=5, n_nonzero=3, n_restarts=1, max_iter=5, tol=0.1, random_state=0).fit(leaves)
-    codes = model.encode(leaves)
+def test_predictions_follow_the_covariates_and_rebuild_shapes(coded_leaves):
+    leaves, model, codes = coded_leaves
     fit = sx.statistics.code_lm("codes ~ kind", codes, {"kind": leaves.labels}, model=model, permutations=9)
     kinds = np.unique(leaves.labels)
     posed = fit.fit.shapes.coordinates.view(np.complex128)

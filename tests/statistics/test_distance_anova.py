@@ -43,8 +43,8 @@ def test_strata_are_those_of_least_squares_of_euclidean_data(seed):
     assert test.table["Df"].tolist() == [1, 19, 20]
 
 
-def test_shapes_codes_and_distances_give_the_same_test(coded):
-    leaves, model, codes = coded
+def test_shapes_codes_and_distances_give_the_same_test(coded_leaves):
+    leaves, model, codes = coded_leaves
     made = model.inverse_transform(codes)
     from_codes = sx.statistics.permanova(codes, leaves.labels, model=model, permutations=19)
     from_shapes = sx.statistics.permanova(sx.ShapeSet(made, leaves.space), leaves.labels, permutations=19)
@@ -55,13 +55,6 @@ def test_shapes_codes_and_distances_give_the_same_test(coded):
     assert from_codes.table["P"].iloc[0] == 0.05
     assert "PERMANOVA of" in str(from_codes)
     assert from_codes.to_dataframe()["term"].tolist() == ["groups", "residuals", "total"]
-
-
-@pytest.fixture(scope="module")
-def coded():
-    leaves = sx.datasets.make_leaves(40, random_state=0)
-    model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, n_restarts=1, max_iter=5, tol=0.1, random_state=0).fit(leaves)
-    return leaves, model, model.encode(leaves)
 
 
 def test_strata_of_one_group_are_averaged():

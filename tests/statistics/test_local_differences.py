@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import shapelex as sx
 from shapelex.statistics.grouping import group_units
@@ -103,8 +104,6 @@ def test_a_difference_between_strata_is_not_taken_for_one_between_groups():
 @pytest.mark.parametrize("n_groups", [2, 3])
 @pytest.mark.parametrize("lines", [True, False])
 def test_plot_marks_what_differs(n_groups, lines):
-    from matplotlib.figure import Figure
-
     rng = np.random.default_rng(0)
     names = np.array(["a", "b", "c"])[np.arange(30) % n_groups]
     shapes = np.exp(2j * np.pi * np.arange(10) / 10) + 0.05 * rng.normal(size=(30, 10, 2)) @ [1, 1j]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from matplotlib.figure import Figure
 
 from shapelex.statistics.grouping import group_units
 from shapelex.statistics.mean_distances import mean_distances, plot_mean_distances
@@ -52,8 +53,6 @@ def test_intervals_hold_the_distance_of_the_populations(true):
 
 
 def test_plot_has_a_line_for_each_pair():
-    from matplotlib.figure import Figure
-
     rng = np.random.default_rng(0)
     table = mean_distances(make_grouping(5, 5, 5), rng.normal(size=(15, 4)), 49, 0.95, rng)
     ax = plot_mean_distances(table.assign(P=[0.01, 0.2, 0.5]), ax=Figure().subplots())

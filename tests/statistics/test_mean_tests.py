@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import shapelex as sx
 
@@ -82,8 +83,6 @@ def test_incomplete_shapes_are_left_out_and_named():
 
 
 def test_plot_draws_both_means_and_the_displacements():
-    from matplotlib.figure import Figure
-
     ax = sx.statistics.mean_test(*make_groups(sx.Landmarks(6)), bootstrap=0).plot(Figure().subplots())
     assert len(ax.lines) == 2
     assert len(ax.collections) == 1
