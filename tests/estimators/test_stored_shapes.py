@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.exceptions import ArrayTypeError, CodesError, CollapsedShapeError, CoordinateCountError, NonFiniteError
+from shapelex.exceptions import ArrayTypeError, CodesError, CollapsedShapeError, NonFiniteError
 from shapelex.learning import descent, one_pass
 from shapelex.shapes import files, storage
 from shapelex.store import read_codes
@@ -89,15 +89,6 @@ def test_errors_name_rows_of_the_whole_set(kind, value, error, shapes, tmp_path)
 def test_generators_are_refused(shapes):
     with pytest.raises(ArrayTypeError, match="X is a generator, which gives its blocks only once"):
         make_model().fit(block for block in [shapes])
-
-
-def test_stored_sets_have_the_coordinates_of_their_space(shapes, tmp_path):
-    stored = KINDS["memmap"](shapes, tmp_path)
-    with pytest.raises(CoordinateCountError, match="7 coordinates per shape, but the space has 9"):
-        make_model(space=sx.BSpline(9)).fit(stored)
-    model = make_model(tol=1).fit(stored)
-    with pytest.raises(CoordinateCountError, match="3 coordinates per shape, but the space has 7"):
-        model.encode([make_shapes(4, 3)])
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])

@@ -2,11 +2,6 @@
 
 import errno
 import os
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -128,38 +123,6 @@ def test_ctrl_c_keeps_all_complete_iterations(tmp_path, monkeypatch):
             make_model("plain", checkpoint=path).fit(X)
     assert len(read_checkpoint(path)[0]["curve"]) == 4
     assert_same_fit(make_model("plain", checkpoint=path).fit(X), make_model("plain").fit(X))
-
-
-SCRIPT = """
-import sys, warnings
-import numpy as np
-sys.path.insert(0, {tests!r})
-from tests.learning import test_checkpoint as here
-warnings.simplefilter("ignore")
-here.checkpoint_module._LEAST_SECONDS = 0
-print("ready", flush=True)
-here.make_model("swaps", max_iter=30, n_restarts=2, checkpoint={path!r}).fit(here.make_shapes())
-print("done", flush=True)
-"""
-
-
-def test_killed_processes_go_on_to_the_same_bits(tmp_path):
-    path = tmp_path / "fit.checkpoint"
-    script = SCRIPT.format(tests=str(Path(__file__).parents[2]), path=str(path))
-    rng = np.random.default_rng(0)
-    n_killed = 0
-    for _ in range(4):
-        process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
-        assert process.stdout.readline() == b"ready\n"
-        # From the first state of this life on, at any moment.
-        time.sleep(rng.uniform(0.05, 0.4))
-        process.send_signal(signal.SIGKILL)
-        n_killed += b"done" not in process.stdout.read()
-        process.stdout.close()
-        process.wait()
-    assert n_killed > 0
-    model = make_model("swaps", max_iter=30, n_restarts=2, checkpoint=path).fit(make_shapes())
-    assert_same_fit(model, make_model("swaps", max_iter=30, n_restarts=2).fit(make_shapes()))
 
 
 @pytest.mark.parametrize(

@@ -162,13 +162,6 @@ def test_a_fit_resumes_from_its_checkpoint(tmp_path):
     np.testing.assert_array_equal(resumed.atoms_, fit(incomplete, max_iter=6, **options).atoms_)
 
 
-def test_a_saved_model_codes_incomplete_sets(tmp_path):
-    _, incomplete = make_sets(9)
-    model = fit(incomplete)
-    loaded = sx.load(model.save(tmp_path / "model.npz"))
-    np.testing.assert_array_equal(loaded.transform(incomplete), model.transform(incomplete))
-
-
 class TestErrors:
     shapes, incomplete = make_sets(10)
 

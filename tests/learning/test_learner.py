@@ -162,12 +162,6 @@ class TestDegenerate:
         assert found.rmse < 1e-7
         assert np.isfinite(found.atoms).all()
 
-    def test_all_atoms_for_every_shape(self):
-        rows = clustered(50, 8)
-        found = learn(rows, 3, 3, generator=0, tol=1e-9, max_iter=300, init="random")
-        singular = np.linalg.svd(rows, compute_uv=False)
-        assert found.rmse == pytest.approx(np.sqrt((singular[3:] ** 2).sum() / 50), rel=1e-4)
-
     def test_more_atoms_than_axes(self):
         found = learn(clustered(80, 4), 30, 2, generator=0, max_iter=10)
         assert found.rmse < 0.2

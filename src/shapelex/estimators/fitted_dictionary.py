@@ -137,7 +137,10 @@ class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
             return cast(ComplexArray, dense_codes_on_device(shapes, self._coding()))
         if shapes.is_remote:
             return self.encode(X).toarray()
-        return cast(SparseCodes, code_all(shapes, self._coding())).toarray().view(ComplexCodes)
+        dense = np.zeros((len(shapes), len(self.atoms_)), dtype=self._code_dtype(shapes))
+        for block in coded_blocks(shapes, self._coding(), with_errors=False):
+            dense[block.start : block.start + len(block.support)] = block.codes.toarray()
+        return dense.view(ComplexCodes)
 
     @keeps_array_kind
     def inverse_transform(self, codes: SparseCodes | ArrayLike) -> ComplexArray:
