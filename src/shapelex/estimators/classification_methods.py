@@ -26,7 +26,7 @@ _COSTS = (1.0, 10.0, 100.0, 1000.0)
 _PENALTIES = tuple(np.logspace(-1, 5, 13).tolist())
 _MIN_DEVIATION = 1e-6
 _BLOCK_ROWS = 2048
-_QUICK: dict[str, Any] = {"coder": "ormp", "tie": 0, "n_swaps": 0, "max_iter": 3, "tol": 1e-2}
+_QUICK: dict[str, Any] = {"coder": "ormp", "tie": 0, "n_swaps": 0, "tol": 1e-2}
 
 
 class Method(ABC):
@@ -176,9 +176,9 @@ class ClassDictionaries(Method):
     def learn(self, setting: Any, rows: Any, numbers: IntArray) -> Any:
         """Learn the dictionaries of one size and product."""
         n_atoms, n_nonzero, shrinkage = setting
-        model = ShapeDictionaryClassifier(
-            n_atoms, n_nonzero, space=self.space, shrinkage=shrinkage, random_state=self.seed, **_QUICK
-        )
+        # A single atom is the mean of its class before any update.
+        options = {"max_iter": 0 if n_atoms == 1 else 2, "random_state": self.seed, **_QUICK}
+        model = ShapeDictionaryClassifier(n_atoms, n_nonzero, space=self.space, shrinkage=shrinkage, **options)
         with warnings.catch_warnings():
             # More updates would hardly change which class is nearest.
             warnings.simplefilter("ignore", ConvergenceWarning)
