@@ -57,13 +57,6 @@ def test_grid_search(rolled):
     assert search.best_params_ == {"outlineregistration__start": True}
 
 
-def test_splines(rolled):
-    space = sx.BSpline(12)
-    Z = space.fit(rolled)
-    found = sx.OutlineRegistration(space=space).fit(Z).registration_
-    assert np.mean(found.distance_after) < 0.7 * np.mean(found.distance_before)
-
-
 def test_sets_keep_their_space(rolled):
     space = sx.BSpline(12)
     shapes = sx.ShapeSet(space.fit(rolled), space)

@@ -40,7 +40,7 @@ def fitted():
     return sx.ShapeClassifier(random_state=0).fit(X, y), X, y
 
 
-def test_tells_families_apart(fitted):
+def test_tells_families_apart_and_says_by_which_methods(fitted):
     model, _, _ = fitted
     X, y = make_shapes(seed=1)
     assert model.score(X, y) == 1
@@ -48,20 +48,14 @@ def test_tells_families_apart(fitted):
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     np.testing.assert_array_equal(model.classes_[np.argmax(probabilities, axis=1)], model.predict(X))
     assert probabilities.min() >= 0
-
-
-def test_table_of_the_candidates(fitted):
-    model, _, _ = fitted
     table = model.scores_
-    assert isinstance(table, pd.DataFrame)
     assert table["method"].tolist()[-1] == "all by weight"
     used = table[table["weight"] > 0]
     assert used["method"].tolist() == model.candidates_
     np.testing.assert_array_equal(used["weight"], model.weights_)
     assert table["accuracy"].between(0, 1).all()
-    assert {"tangent LDA", "tangent SVM", "Procrustes kernel", "class dictionaries", "convolutions"} <= set(
-        table["method"]
-    )
+    methods = {"tangent LDA", "tangent SVM", "Procrustes kernel", "class dictionaries", "convolutions"}
+    assert methods <= set(table["method"])
 
 
 @settings(max_examples=8)
@@ -151,14 +145,9 @@ def test_labels_of_sets_and_kinds_of_labels():
     model = sx.ShapeClassifier(random_state=0).fit(shapes)
     assert model.space_ == CLOSED
     assert model.predict(shapes).tolist() == y.tolist()
-    numbers = sx.ShapeClassifier(random_state=0).fit(sx.to_points(X), np.where(y == "flat", 3, -1))
+    numbers = sx.ShapeClassifier(random_state=0).fit(sx.to_points(X[:, ::3]), np.where(y == "flat", 3, -1))
     assert numbers.classes_.tolist() == [-1, 3]
-
-
-def test_few_landmarks_have_no_convolutions():
-    X, y = make_shapes(n_each=8)
-    model = sx.ShapeClassifier(random_state=0).fit(X[:, ::3], y)
-    assert "convolutions" not in set(model.scores_["method"])
+    assert "convolutions" not in set(numbers.scores_["method"])  # of few landmarks
 
 
 def test_many_shapes_are_sampled(monkeypatch):
@@ -237,27 +226,16 @@ def test_explanation(in_space):
     assert model.explain(X[0], rival=other).rival == other
 
 
-def test_explanation_finds_the_landmark_that_differs():
-    rng = np.random.default_rng(0)
-    base = CIRCLE[::2]
-    X = base + 0.03 * (rng.normal(size=(40, 12)) + 1j * rng.normal(size=(40, 12)))
-    X[20:, 4] *= 1.5
-    model = sx.ShapeClassifier(random_state=0).fit(X, np.repeat(["plain", "long"], 20))
-    found = model.explain(X[25])
-    assert found.label == "long"
-    assert np.argmax(found.effects) == 4
-
-
-def test_explanation_finds_the_stretch_that_differs():
-    X, y = make_shapes(n_each=15, classes=("round", "round"), spread=0.02)
-    y = np.repeat(["plain", "bump"], 15)
-    bump = 0.3 * np.exp(-((np.arange(N_POINTS) - 9) ** 2) / 4)
+@pytest.mark.parametrize(("space", "width", "tolerance"), [(None, 0.1, 0), (CLOSED, 4, 3)])
+def test_explanation_finds_the_landmark_or_the_stretch_that_differs(space, width, tolerance):
+    step = 2 if space is None else 1
     X, _ = make_shapes(n_each=30, classes=("round",), spread=0.02)
-    X = (X - X.mean(axis=1, keepdims=True)) * np.where(np.arange(30)[:, None] < 15, 1, 1 + bump)
-    model = sx.ShapeClassifier(CLOSED, random_state=0).fit(X, y)
-    found = model.explain(X[20])
+    X = (X - X.mean(axis=1, keepdims=True))[:, ::step]
+    bump = 0.3 * np.exp(-((np.arange(X.shape[1]) - 9) ** 2) / width)
+    X[15:] *= 1 + bump
+    found = sx.ShapeClassifier(space, random_state=0).fit(X, np.repeat(["plain", "bump"], 15)).explain(X[20])
     assert found.label == "bump"
-    assert abs(int(np.argmax(found.effects)) - 9) <= 3
+    assert abs(int(np.argmax(found.effects)) - 9) <= tolerance
 
 
 def test_explanation_refuses_bad_arguments(fitted):
