@@ -79,7 +79,13 @@ def open_storage(X: Any, space: Space | None, name: str) -> Shapes:
         return FileShapes(X, space, name)
     is_array = is_in_file or is_foreign(X) or hasattr(X, "__array__") or hasattr(X, "__array_interface__")
     if isinstance(X, list | tuple) and X and all(map(_is_block, X)):
-        return ListShapes([to_numpy(block) if is_foreign(block) else block for block in X], space, name)
+        parts = []
+        for number, block in enumerate(X):
+            # A Zarr array has no length.
+            if block.shape[0]:
+                held = to_numpy(block) if is_foreign(block) else block
+                parts.append(open_storage(held, None, f"{name}[{number}]"))
+        return ListShapes(parts, space, name)
     if isinstance(X, Iterator) and not is_array:
         raise ArrayTypeError(
             f"{name} is a {type(X).__name__}, which gives its blocks only once, but they are needed repeatedly: "

@@ -217,8 +217,6 @@ class ShapeSet:
         return (row for block in self.blocks() for row in block.configurations)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        if copy is None:
-            return np.asarray(self.configurations, dtype=dtype)
         return np.array(self.configurations, dtype=dtype, copy=copy)
 
     def __getitem__(self, key: Any) -> Any:

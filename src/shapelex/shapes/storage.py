@@ -19,7 +19,7 @@ from shapelex._validation import (
     layout_of,
 )
 from shapelex.exceptions import CoordinateCountError, EmptySetError, ShapeInputError
-from shapelex.shapes.files import BLOCK_ROWS, FileArray, StoredRows, is_mapped, read_pieces
+from shapelex.shapes.files import BLOCK_ROWS, FileArray, StoredRows, read_pieces
 from shapelex.spaces import Landmarks, Space
 
 if TYPE_CHECKING:
@@ -162,16 +162,6 @@ class ArrayShapes(Shapes):
         """Yield all shapes in order; by default they are one block."""
         return super().blocks(max(len(self), 1) if n_rows is None else n_rows)
 
-    def changed(self, change: Change) -> "Shapes":
-        """Return the shapes that a function makes of these."""
-        other = copy(self)
-        other.configurations, other.scales, other.kept = (
-            change(self.configurations, self.name, self.first_row),
-            None,
-            {},
-        )
-        return other
-
     def keep_scales(self) -> None:
         """Compute and keep the scales of all shapes, for the repeated passes of a fit."""
         self.configurations, self.scales = self.space.scaled_parts(self.configurations, self.name, self.first_row)
@@ -217,27 +207,17 @@ class FileShapes(Shapes):
 
 
 class ListShapes(Shapes):
-    """A list of arrays, each of them some of the shapes."""
+    """Several collections, one after the other."""
 
-    def __init__(self, arrays: list[Any], space: Space | None = None, name: str = "X") -> None:
-        # A Zarr array has no length.
-        numbered = [(number, array) for number, array in enumerate(arrays) if array.shape[0]]
-        if not numbered:
-            raise EmptySetError(f"{name} holds {len(arrays)} empty blocks: give at least one shape.")
-        self._parts: list[Shapes] = []
-        for number, array in numbered:
-            part_name = f"{name}[{number}]"
-            in_memory = isinstance(array, np.ndarray) and not is_mapped(array)
-            self._parts.append(
-                ArrayShapes(as_complex_rows(array, name=part_name), name=part_name)
-                if in_memory
-                else FileShapes(array, name=part_name)
-            )
-            _check_width(self._parts[-1].shape[1], self._parts[0].shape[1], part_name)
-        self._starts = np.cumsum([0, *map(len, self._parts)]).tolist()
-        self._last_part = self._parts[0]
-        shape = int(self._starts[-1]), self._parts[0].shape[1]
-        super().__init__(shape, np.result_type(*(part.dtype for part in self._parts)), space, name)
+    def __init__(self, parts: list[Shapes], space: Space | None = None, name: str = "X") -> None:
+        if not parts:
+            raise EmptySetError(f"{name} holds only empty blocks: give at least one shape.")
+        for part in parts:
+            _check_width(part.shape[1], parts[0].shape[1], part.name)
+        self._parts, self._last_part = parts, parts[0]
+        self._starts = np.cumsum([0, *map(len, parts)]).tolist()
+        shape = int(self._starts[-1]), parts[0].shape[1]
+        super().__init__(shape, np.result_type(*(part.dtype for part in parts)), space, name)
 
     def read(self, start: int, stop: int) -> ComplexArray:
         """Return configurations, concatenated where they are in several arrays."""
