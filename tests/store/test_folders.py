@@ -68,7 +68,7 @@ import numpy as np
 import shapelex as sx
 from pathlib import Path
 
-for number in range(20):
+for number in range(8):
     shapes = sx.ShapeSet(np.random.default_rng(number).normal(size=(50, 5, 2)), labels=[sys.argv[2]] * 50)
     sx.write(shapes, Path(sys.argv[1]), overwrite=True)
 """
