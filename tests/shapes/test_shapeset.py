@@ -283,7 +283,7 @@ def test_missing_landmarks_are_not_those_of_curves():
     for function in (
         lambda X: sx.mean_shape(X, missing="allow"),
         lambda X: sx.align_to_mean(X, missing="allow"),
-        lambda X: sx.distance(atoms[0], X, missing="allow"),
+        lambda X: sx.distance(X, atoms[0], missing="allow"),
         lambda X: sx.pairwise_distances(X, missing="allow"),
         lambda X: sx.encode(X, atoms, 1, mask=mask),
         lambda X: sx.impute(X, model, n_repeats=1, max_rounds=1),
