@@ -1,13 +1,10 @@
 """``shapelex reproduce``: success, downloads, bad input, existing output, interrupted run."""
 
-import json
-
 import pytest
-from typer.testing import CliRunner
 
-from shapelex.cli.app import app
 from shapelex.report.reproduction import run as reproduction_run
 from shapelex.report.reproduction.measure import measure_set
+from tests.cli.conftest import facts_of, run
 from tests.datasets.local_server import run_server
 from tests.report.made_data import make_table, write_shapes
 
@@ -20,51 +17,22 @@ def no_data_in_the_environment(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def data(tmp_path, monkeypatch):
-    folder = tmp_path / "data"
-    folder.mkdir()
-    write_shapes(folder, "hands", 56, monkeypatch=monkeypatch)
-    return folder
-
-
-@pytest.fixture
-def server(monkeypatch):
-    with run_server() as running:
-        monkeypatch.setenv("SHAPELEX_DATA_URL", running.address)
-        yield running
-
-
-@pytest.fixture
 def no_figures(monkeypatch):
-    monkeypatch.setattr(reproduction_run, "draw_set", lambda *_: dict.fromkeys(FIGURES, "none"))
+    figures = ("dictionaries", "learning", "combination")
+    monkeypatch.setattr(reproduction_run, "draw_set", lambda *_: dict.fromkeys(figures, "none"))
     monkeypatch.setattr(reproduction_run, "draw_curves", lambda *_: None)
 
 
-def reproduce(*arguments, env=None):
-    return CliRunner().invoke(app, ["reproduce", *map(str, arguments)], env=env)
+def reproduce(*words):
+    return run("reproduce", *words)
 
 
-FIGURES = ("dictionaries", "learning", "combination")
-
-
-def test_success(data, tmp_path):
-    result = reproduce("--data", data, "-o", tmp_path / "out", "--quick", "--only", "2,3")
-    assert result.exit_code == 0
-    lines = result.stdout.splitlines()
-    assert lines[0].startswith("dataset 3: shape dictionary ")
-    assert lines[-2].startswith(
-        "skipped dataset 2: 6376_open_worms_6ctrlpts.npz or 6376_open_worms_6ctrlpts.csv is not in"
-    )
-    assert lines[-1] == f"wrote {tmp_path / 'out' / 'reproduction.md'}"
-    assert (tmp_path / "out" / "figures" / "dataset-3-dictionaries.svg").is_file()
-
-
-def test_a_server_is_the_only_source_of_data(server, tmp_path, no_figures, monkeypatch):
-    for name, n_points in {"worms": 20, "hands": 56}.items():
-        server.serve(name, make_table(n_points), monkeypatch=monkeypatch)
-    result = reproduce("-o", tmp_path / "out", "--quick", "--json")
-    assert result.exit_code == 0
-    numbers = json.loads(result.stdout)["result"]
+def test_a_server_is_the_only_source_of_data(tmp_path, no_figures, monkeypatch):
+    with run_server() as server:
+        monkeypatch.setenv("SHAPELEX_DATA_URL", server.address)
+        for name, n_points in {"worms": 20, "hands": 56}.items():
+            server.serve(name, make_table(n_points), monkeypatch=monkeypatch)
+        numbers = facts_of(reproduce("-o", tmp_path / "out", "--quick", "--json"))
     assert {one["dataset"]: (one["file"], one["same_data_as_paper"]) for one in numbers["datasets"]} == {
         "1": ("worms", True),
         "3": ("hands", True),
@@ -96,7 +64,11 @@ def test_bad_input(arguments, status, words, tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.iterdir()} <= {"cache"}
 
 
-def test_interrupted_run_says_what_is_kept(data, tmp_path, monkeypatch, no_figures):
+def test_interrupted_run_says_what_is_kept(tmp_path, monkeypatch, no_figures):
+    data = tmp_path / "data"
+    data.mkdir()
+    write_shapes(data, "hands", 56, monkeypatch=monkeypatch)
+
     def interrupt_after(name):
         def interrupt(paper_set, *arguments, **options):
             if paper_set.name != name:

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import shapelex as sx
-from tests.plotting.suggestions import make_suggestion
+from tests.plotting.conftest import make_suggestion
 
 CIRCLE = np.exp(2j * np.pi * np.arange(40) / 40)
 Z = np.array([CIRCLE + a * CIRCLE**-2 + b * CIRCLE**-1 for a, b in ((0.1, 0.5), (0.2, 0.4), (0.3, 0.6))])

@@ -2,6 +2,8 @@
 
 import io
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import matplotlib as mpl
@@ -18,7 +20,7 @@ from shapelex.plotting.literal_text import literal
 # The first two are no formulas, and fail where they are parsed; the others would be drawn as something else.
 BAD, OTHER, SQUARE, ESCAPED = r"$\frac{$", "$x_{y$", "$x^2$", r"5\$ of 6\$"
 PAIR = f"{SQUARE} − {BAD}"
-TWO, ALL = (BAD, SQUARE), (BAD, OTHER, SQUARE, ESCAPED)
+TWO, ALL, GROUPS = (BAD, SQUARE), (BAD, OTHER, SQUARE, ESCAPED), (BAD, SQUARE, "_under")
 # Pictures that have no text of the data or of the caller.
 WITHOUT_TEXT = {
     "plot_atoms", "plot_code", "plot_combination", "plot_geodesic", "plot_mean", "plot_phases", "plot_reconstructions",
@@ -42,59 +44,7 @@ def texts_of(ax: Any) -> list[str]:
     return ["".join(one.itertext()) for one in ET.parse(stream).iter("{http://www.w3.org/2000/svg}text")]
 
 
-def lettered(ax: Any) -> None:
-    plotting.letter_panels(ax, [BAD])
-
-
-def by_split(ax: Any) -> None:
-    table = {"method": [BAD, BAD], "split": [OTHER, SQUARE], "n_nonzero": [1, 1], "rmse": [0.2, 0.1]}
-    plotting.plot_rmse_curves(table, ax=ax)
-
-
-PICTURES: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "letter_panels": (lettered, (BAD,)),
-    "plot_confusion": (lambda ax: plotting.plot_confusion(ALL, ALL[::-1], ax=ax), ALL),
-    "plot_distances by label": (lambda ax: plotting.plot_distances(1 - np.eye(4), labels=ALL, ax=ax), ALL),
-    "plot_distances by name": (lambda ax: plotting.plot_distances(1 - np.eye(4), names=ALL, ax=ax), ALL),
-    "plot_ethogram": (
-        lambda ax: plotting.plot_ethogram(list(ALL), [0, 1, 0, 1], [BAD, BAD, OTHER, OTHER], ax=ax),
-        (BAD, OTHER, *(f"{name} (25 %)" for name in ALL)),
-    ),
-    "plot_kymograph": (lambda ax: plotting.plot_kymograph(np.eye(3), ends=TWO, name=OTHER, ax=ax), (*TWO, OTHER)),
-    "plot_loss": (lambda ax: plotting.plot_loss([0.2, 0.1], label=BAD, ax=ax), (BAD,)),
-    "plot_phase_portrait": (lambda ax: plotting.plot_phase_portrait([1, 1j, -1], names=TWO, ax=ax), TWO),
-    "plot_rmse_curves": (lambda ax: plotting.plot_rmse_curves({name: {1: 0.2} for name in ALL}, ax=ax), ALL),
-    "plot_rmse_curves by split": (by_split, (BAD, OTHER, SQUARE)),
-    "plot_shapes with labels": (
-        lambda ax: plotting.plot_shapes(triangles(), labels=ALL, scale_bar=OTHER, ax=ax),
-        (*ALL, f"0.5 {OTHER}"),
-    ),
-    "plot_shapes by column": (lambda ax: plotting.plot_shapes(triangles(), color=OTHER, ax=ax), (*ALL, f"0.5 {BAD}")),
-    "plot_shapes by number": (
-        lambda ax: plotting.plot_shapes(triangles(), color=pd.Series([0.5, 1, 2, 3], name=BAD), ax=ax),
-        (BAD,),
-    ),
-    "plot_transitions": (
-        lambda ax: plotting.plot_transitions(pd.DataFrame(np.eye(4)[[1, 2, 3, 0]], index=ALL), ax=ax),
-        ALL,
-    ),
-}
-
-
-def test_every_picture_is_in_one_of_the_lists() -> None:
-    listed = {name.split()[0] for name in PICTURES} | WITHOUT_TEXT | NO_PICTURES
-    assert listed == set(plotting.__all__)
-
-
-@pytest.mark.parametrize("name", PICTURES)
-def test_pictures_draw_text_as_it_is_written(name: str, ax: Any) -> None:
-    draw, expected = PICTURES[name]
-    draw(ax)
-    found = texts_of(ax)
-    assert set(expected) <= set(found)
-
-
-@pytest.fixture(scope="module")
+@cache
 def grouped() -> sx.ShapeSet:
     """Thirty landmark configurations in three groups and at two sites, with names that are no formulas."""
     rng = np.random.default_rng(0)
@@ -108,61 +58,71 @@ def grouped() -> sx.ShapeSet:
     )
 
 
-def atom_tests(shapes: sx.ShapeSet, column: str) -> Any:
+@cache
+def atom_tests(column: str) -> Any:
+    shapes = grouped()
     model = sx.ShapeDictionary(3, 2, tol=0.1, random_state=0).fit(shapes)
     data = {column: shapes.metadata[column]}
     return st.atom_tests(model.encode(shapes), column, model=model, data=data, permutations=19, random_state=0)
 
 
-def fit(shapes: sx.ShapeSet, formula: str = "shape ~ group") -> Any:
-    return st.shape_lm(formula, shapes, permutations=9, random_state=0)
+@cache
+def fit(formula: str = "shape ~ group") -> Any:
+    return st.shape_lm(formula, grouped(), permutations=9, random_state=0)
 
 
-RESULTS: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "local test": (
-        lambda shapes, ax: st.local_test(shapes, "group", permutations=19).plot(ax),
-        (BAD, SQUARE, "_under"),
-    ),
-    "mean test": (
-        lambda shapes, ax: st.mean_test(shapes[:15], shapes[15:], permutations=19, names=(BAD, "_under")).plot(ax),
-        (BAD,),
-    ),
-    "atoms": (
-        lambda shapes, ax: atom_tests(shapes, "site").plot(ax),
-        (f"difference in use (share of shapes), {PAIR}",),
-    ),
-    "atoms of three groups": (lambda shapes, ax: atom_tests(shapes, "group").plot(ax), (PAIR,)),
-    "typical shapes": (lambda shapes, ax: atom_tests(shapes, "group").plot_typical(ax), (BAD, SQUARE, "_under")),
-    "pairs": (lambda shapes, ax: st.pairwise(fit(shapes)).plot(ax=ax), (BAD, SQUARE, "_under")),
-    "fitted plane": (lambda shapes, ax: fit(shapes).plot(ax=ax), (BAD, SQUARE, "_under")),
-    "allometry": (
-        lambda shapes, ax: st.allometry(shapes, "group", permutations=9).plot(ax=ax),
-        (BAD, SQUARE, f"smallest size, {BAD}"),
-    ),
-    "disparity": (lambda shapes, ax: st.disparity(shapes, "group", permutations=9).plot(ax=ax), (BAD, SQUARE)),
-    "trajectories": (
-        lambda shapes, ax: st.trajectories(fit(shapes, "shape ~ group * site"), "group", "site").plot(ax=ax),
-        (BAD, SQUARE, "_under"),
-    ),
-    "outliers": (lambda shapes, ax: st.outliers(shapes).plot(ax=ax), (f"{BAD}7",)),
-    "discriminants": (lambda shapes, ax: st.discriminants(shapes, "group").plot(ax=ax), (BAD, SQUARE)),
-    "predictions": (
-        lambda shapes, ax: fit(shapes).predict({"group": list(TWO)}, n_bootstrap=0).plot(ax=ax),
-        TWO,
-    ),
-    "measurement error": (
-        lambda shapes, ax: st.measurement_error(shapes, "animal", permutations=9).plot(ax=ax),
-        ALL[:3],
-    ),
-}  # fmt: skip
+BY_SPLIT = {"method": [BAD, BAD], "split": [OTHER, SQUARE], "n_nonzero": [1, 1], "rmse": [0.2, 0.1]}
+CHANGES = pd.DataFrame(np.eye(4)[[1, 2, 3, 0]], index=ALL)
+NUMBERS = pd.Series([0.5, 1, 2, 3], name=BAD)
+SHARES = tuple(f"{name} (25 %)" for name in ALL)
+FAR, QUICK = 1 - np.eye(4), {"permutations": 9}
+
+# Names of functions, and of results of statistics; texts that are shown; how they are drawn.
+PICTURES: list[tuple[str, tuple[str, ...], Callable[[Any], Any]]] = [
+    ("letter_panels", (BAD,), lambda ax: plotting.letter_panels(ax, [BAD])),
+    ("plot_confusion", ALL, lambda ax: plotting.plot_confusion(ALL, ALL[::-1], ax=ax)),
+    ("plot_distances", ALL, lambda ax: plotting.plot_distances(FAR, labels=ALL, ax=ax)),
+    ("plot_distances", ALL, lambda ax: plotting.plot_distances(FAR, names=ALL, ax=ax)),
+    ("plot_ethogram", (BAD, OTHER, *SHARES),
+     lambda ax: plotting.plot_ethogram(list(ALL), [0, 1, 0, 1], [BAD, BAD, OTHER, OTHER], ax=ax)),
+    ("plot_kymograph", (*TWO, OTHER), lambda ax: plotting.plot_kymograph(np.eye(3), ends=TWO, name=OTHER, ax=ax)),
+    ("plot_loss", (BAD,), lambda ax: plotting.plot_loss([0.2, 0.1], label=BAD, ax=ax)),
+    ("plot_phase_portrait", TWO, lambda ax: plotting.plot_phase_portrait([1, 1j, -1], names=TWO, ax=ax)),
+    ("plot_rmse_curves", ALL, lambda ax: plotting.plot_rmse_curves({name: {1: 0.2} for name in ALL}, ax=ax)),
+    ("plot_rmse_curves", (BAD, OTHER, SQUARE), lambda ax: plotting.plot_rmse_curves(BY_SPLIT, ax=ax)),
+    ("plot_shapes", (*ALL, f"0.5 {OTHER}"),
+     lambda ax: plotting.plot_shapes(triangles(), labels=ALL, scale_bar=OTHER, ax=ax)),
+    ("plot_shapes", (*ALL, f"0.5 {BAD}"), lambda ax: plotting.plot_shapes(triangles(), color=OTHER, ax=ax)),
+    ("plot_shapes", (BAD,), lambda ax: plotting.plot_shapes(triangles(), color=NUMBERS, ax=ax)),
+    ("plot_transitions", ALL, lambda ax: plotting.plot_transitions(CHANGES, ax=ax)),
+    ("local test", GROUPS, lambda ax: st.local_test(grouped(), "group", permutations=19).plot(ax)),
+    ("mean test", (BAD,),
+     lambda ax: st.mean_test(grouped()[:15], grouped()[15:], permutations=19, names=(BAD, "_under")).plot(ax)),
+    ("atoms", (f"difference in use (share of shapes), {PAIR}",), lambda ax: atom_tests("site").plot(ax)),
+    ("atoms of three groups", (PAIR,), lambda ax: atom_tests("group").plot(ax)),
+    ("typical shapes", GROUPS, lambda ax: atom_tests("group").plot_typical(ax)),
+    ("pairs", GROUPS, lambda ax: st.pairwise(fit()).plot(ax=ax)),
+    ("fitted plane", GROUPS, lambda ax: fit().plot(ax=ax)),
+    ("allometry", (*TWO, f"smallest size, {BAD}"), lambda ax: st.allometry(grouped(), "group", **QUICK).plot(ax=ax)),
+    ("disparity", TWO, lambda ax: st.disparity(grouped(), "group", **QUICK).plot(ax=ax)),
+    ("trajectories", GROUPS,
+     lambda ax: st.trajectories(fit("shape ~ group * site"), "group", "site").plot(ax=ax)),
+    ("outliers", (f"{BAD}7",), lambda ax: st.outliers(grouped()).plot(ax=ax)),
+    ("discriminants", TWO, lambda ax: st.discriminants(grouped(), "group").plot(ax=ax)),
+    ("predictions", TWO, lambda ax: fit().predict({"group": list(TWO)}, n_bootstrap=0).plot(ax=ax)),
+    ("measurement error", ALL[:3], lambda ax: st.measurement_error(grouped(), "animal", **QUICK).plot(ax=ax)),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", RESULTS)
-def test_results_draw_text_as_it_is_written(name: str, grouped: sx.ShapeSet, ax: Any) -> None:
-    draw, expected = RESULTS[name]
-    draw(grouped, ax)
-    found = texts_of(ax)
-    assert set(expected) <= set(found)
+def test_every_picture_is_in_one_of_the_lists() -> None:
+    listed = {name for name, _, _ in PICTURES if name.startswith(("plot_", "letter_"))} | WITHOUT_TEXT | NO_PICTURES
+    assert listed == set(plotting.__all__)
+
+
+@pytest.mark.parametrize(("name", "expected", "draw"), PICTURES)
+def test_text_is_drawn_as_it_is_written(name: str, expected: tuple[str, ...], draw: Any, ax: Any) -> None:
+    draw(ax)
+    assert set(expected) <= set(texts_of(ax)), name
 
 
 def test_formulas_that_users_write_stay_formulas(ax: Any) -> None:

@@ -36,52 +36,57 @@ def fonts_of_pdf(content: bytes) -> set[bytes]:
     return set(re.findall(rb"/Subtype /(Type0|Type3|TrueType|CIDFontType2)", b"".join(parts)))
 
 
-@pytest.mark.parametrize("ending", ["pdf", "svg", "png", "tiff"])
-def test_the_same_figure_gives_the_same_bytes(tmp_path, ending):
-    first = sx.plotting.save_figure(make_figure(), tmp_path / f"a.{ending}").read_bytes()
-    assert first == sx.plotting.save_figure(make_figure(), tmp_path / f"b.{ending}").read_bytes()
+@pytest.fixture
+def save_twice(tmp_path):
+    """Save a figure, check that the same figure gives the same bytes, and return its path."""
+
+    def save(ending, **options):
+        path = sx.plotting.save_figure(make_figure(), tmp_path / f"a.{ending}", **options)
+        again = sx.plotting.save_figure(make_figure(), tmp_path / f"b.{ending}", **options).read_bytes()
+        assert path.read_bytes() == again.replace(b"b.eps", b"a.eps")
+        return path
+
+    return save
 
 
-def test_pdf_has_no_type_3_fonts(tmp_path):
-    figure = make_figure()
-    fonts = fonts_of_pdf(sx.plotting.save_figure(figure, tmp_path / "a.pdf").read_bytes())
+def test_pdf_has_no_type_3_fonts(save_twice):
+    fonts = fonts_of_pdf(save_twice("pdf").read_bytes())
     assert b"CIDFontType2" in fonts
     assert b"Type3" not in fonts
     # The check finds them where they are.
     stream = io.BytesIO()
-    figure.savefig(stream, format="pdf")
+    make_figure().savefig(stream, format="pdf")
     assert b"Type3" in fonts_of_pdf(stream.getvalue())
 
 
-def test_svg_has_text(tmp_path):
-    path = sx.plotting.save_figure(make_figure(), tmp_path / "a.svg")
-    texts = ["".join(one.itertext()) for one in ET.parse(path).iter("{http://www.w3.org/2000/svg}text")]
+def test_svg_has_text(save_twice):
+    texts = ["".join(one.itertext()) for one in ET.parse(save_twice("svg")).iter("{http://www.w3.org/2000/svg}text")]
     assert {"A", "B", "iteration", "RMSE (%)"} <= set(texts)
 
 
-def test_images_have_the_size_in_print(tmp_path):
-    for ending, dpi in (("png", 200), ("tiff", 300)):
-        path = sx.plotting.save_figure(make_figure(), tmp_path / f"a.{ending}", dpi=dpi)
-        with Image.open(path) as image:
-            assert image.size == (int(85 / 25.4 * dpi), int(50 / 25.4 * dpi))
-            assert float(image.info["dpi"][0]) == pytest.approx(dpi, abs=0.1)
-            if ending == "tiff":
-                assert (image.mode, image.info["compression"]) == ("RGB", "tiff_lzw")
+@pytest.mark.parametrize(("ending", "dpi"), [("png", 200), ("tiff", 300)])
+def test_images_have_the_size_in_print(save_twice, ending, dpi):
+    with Image.open(save_twice(ending, dpi=dpi)) as image:
+        assert image.size == (int(85 / 25.4 * dpi), int(50 / 25.4 * dpi))
+        assert float(image.info["dpi"][0]) == pytest.approx(dpi, abs=0.1)
+        if ending == "tiff":
+            assert (image.mode, image.info["compression"]) == ("RGB", "tiff_lzw")
 
 
-def test_postscript_has_truetype_fonts_and_mixes_transparent_colors_with_white(tmp_path, caplog):
-    figure = make_figure()
-    before = [(line.get_color(), line.get_alpha()) for line in figure.axes[0].lines]
-    content = sx.plotting.save_figure(figure, tmp_path / "a.eps").read_text("latin-1")
+def test_postscript_has_truetype_fonts_and_mixes_transparent_colors_with_white(save_twice, caplog):
+    content = save_twice("eps").read_text("latin-1")
     assert not caplog.records
-    assert [(line.get_color(), line.get_alpha()) for line in figure.axes[0].lines] == before
     gray = 1 - 0.55 * (1 - 0x9A / 255)
     assert f"{gray:.3f}" in content
     assert "/FontType 42 def" in content
     assert "/FontType 3 def" not in content
-    assert content == sx.plotting.save_figure(make_figure(), tmp_path / "b.eps").read_text("latin-1").replace(
-        "b.eps", "a.eps"
-    )
+
+
+def test_the_figure_keeps_its_colors(tmp_path):
+    figure = make_figure()
+    before = [(line.get_color(), line.get_alpha()) for line in figure.axes[0].lines]
+    sx.plotting.save_figure(figure, tmp_path / "a.eps")
+    assert [(line.get_color(), line.get_alpha()) for line in figure.axes[0].lines] == before
 
 
 @pytest.mark.parametrize("ending", ["pdf", "svg", "tiff"])

@@ -1,12 +1,23 @@
+"""Shapes, atoms, codes, means and geodesics: the curves that are drawn are those of the space."""
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 import shapelex as sx
 from shapelex.exceptions import UnsupportedBySpaceError
-from shapelex.plotting import plot_shape, plot_shapes
+from shapelex.plotting import (
+    plot_atoms,
+    plot_code,
+    plot_combination,
+    plot_geodesic,
+    plot_mean,
+    plot_reconstructions,
+    plot_shape,
+    plot_shapes,
+)
 from shapelex.plotting.curves import curve_parameters
-from tests.plotting.pictures import drawn, form, labels, marks
+from tests.plotting.pictures import check_text_is_apart, drawn, form, labels, marks, numbers
 
 
 def _random(space, n_shapes=1, seed=0):
@@ -88,3 +99,188 @@ def test_labels_stand_under_their_shapes(blobs, ax):
         )
     boxes = [text.get_window_extent() for text in ax.texts]
     assert not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k])
+
+
+USAGE = [0.1, 0.9, 0.5, 0.5, 0.01, 0.3, 0.0, 1.0, 0.2]
+
+
+def _moment(curve):
+    return np.sum((curve - curve.mean()) ** 2)
+
+
+def test_atoms_are_in_the_order_of_use(blobs, ax):
+    Z, space = blobs
+    plot_atoms(Z, space, usage=USAGE, ax=ax)
+    assert numbers(ax) == [7, 1, 2, 3, 5, 8, 0, 4, 6]  # of equals, the first comes first
+    assert labels(ax) == ["100 %", "90 %", "50 %", "50 %", "30 %", "20 %", "10 %", "1 %", "0 %"]
+    for curve, atom in zip(drawn(ax), numbers(ax), strict=True):
+        # Up to rotation, the curve is that of the atom's pre-shape.
+        expected = form(space.sample(space.preshape(Z[atom]), curve_parameters(space)))
+        turn = np.vdot(expected, form(curve)) / np.vdot(expected, expected)
+        assert abs(abs(turn) - 1) < 1e-12
+        np.testing.assert_allclose(form(curve), turn * expected, atol=1e-12)
+
+
+def test_without_usage_atoms_stay_in_their_order(blobs, ax):
+    assert numbers(plot_atoms(*blobs, ax=ax)) == list(range(9))
+    assert labels(ax) == []
+
+
+def test_pose_of_the_mean_is_optimal_and_flat(blobs, ax):
+    Z, space = blobs
+    mean = sx.mean_shape(Z, space=space)
+    curves = drawn(plot_atoms(Z, space, ax=ax))
+    t = curve_parameters(space)
+    rotated = sx.rotate_onto(Z, mean, space)
+    turns = [
+        np.vdot(form(space.sample(z, t)), form(curve)) / abs(np.vdot(form(space.sample(z, t)), form(curve)))
+        for z, curve in zip(rotated, curves, strict=True)
+    ]
+    # One rotation takes the atoms along the mean to the atoms as drawn, and lays the mean flat.
+    np.testing.assert_allclose(turns, turns[0], atol=1e-10)
+    moment = np.sum(space.sample(turns[0] * mean, t) ** 2)
+    assert abs(moment.imag) < 1e-9 * abs(moment)
+    assert moment.real > 0
+
+
+def test_principal_pose_lays_each_atom_flat(blobs, ax):
+    Z, space = blobs
+    curves = drawn(plot_atoms(Z, space, pose="principal", ax=ax))
+    for curve in curves:
+        moment = _moment(curve)
+        assert abs(moment.imag) < 0.05 * moment.real
+    # All head the same way.
+    forms = np.array([form(curve) for curve in curves])
+    assert (np.real(forms.conj() @ forms.mean(axis=0)) > 0).all()
+
+
+def test_given_pose_and_pose_along_a_shape(blobs, ax):
+    Z, space = blobs
+    t = curve_parameters(space)
+    for curve, z in zip(drawn(plot_atoms(Z, space, pose="given", ax=ax)), space.preshape(Z), strict=True):
+        np.testing.assert_allclose(form(curve), form(space.sample(z, t)), atol=1e-12)
+    ax.clear()
+    expected = sx.rotate_onto(Z, Z[3], space)
+    for curve, z in zip(drawn(plot_atoms(Z, space, pose=Z[3], ax=ax)), expected, strict=True):
+        np.testing.assert_allclose(form(curve), form(space.sample(z, t)), atol=1e-12)
+
+
+def test_reconstructions_lie_over_their_originals(blobs, ax):
+    Z, space = blobs
+    codes = sx.encode(Z, Z[:3], 2, space=space)
+    reconstructions = sx.decode(codes, space.centered(Z[:3]))
+    plot_reconstructions(Z, reconstructions, space, pose="given", ax=ax)
+    curves, t = drawn(ax), curve_parameters(space)
+    originals, approximations = curves[::2], curves[1::2]
+    for k in range(9):
+        expected = space.sample(space.preshape(Z[k]), t)
+        np.testing.assert_allclose(form(originals[k]), form(expected), atol=1e-12)
+        moved = space.sample(reconstructions[k], t) - expected
+        np.testing.assert_allclose(approximations[k] - originals[k], moved, atol=1e-10)
+    errors = sx.distance(Z, reconstructions, space=space)
+    found = [float(label.removesuffix(" %")) for label in labels(ax)]
+    np.testing.assert_allclose(found[3:], 100 * errors[3:], atol=0.05)
+    assert all(
+        one.get_linewidth() > other.get_linewidth() for one, other in zip(ax.lines[::2], ax.lines[1::2], strict=True)
+    )
+
+
+@pytest.mark.parametrize("size", [(3.4, 3), (7, 1.2)])
+def test_numbers_and_shares_do_not_touch(blobs, size):
+    Z, space = blobs
+    atoms, axes = np.concatenate([Z, Z]), Figure(size, layout="constrained").subplots()
+    check_text_is_apart(plot_atoms(atoms, space, usage=np.ones(18), ax=axes))
+
+
+CODE = np.array([0, 0.3j, 0, -0.9 + 0.1j, 0.5])
+
+
+def _tips(ax):
+    return {int(text.get_text()): complex(*text.xy) for text in ax.texts if text.get_gid() == "atom"}
+
+
+def test_arrows_end_at_the_weights(ax):
+    plot_code(CODE, ax=ax)
+    assert _tips(ax) == {1: 0.3j, 3: -0.9 + 0.1j, 4: 0.5}
+    arrows = [text for text in ax.texts if text.arrow_patch is not None]
+    assert sorted(complex(*arrow.xy).real for arrow in arrows) == [-0.9, 0, 0.5]
+    assert all(tuple(arrow.xyann) == (0, 0) for arrow in arrows)
+    assert ax.get_aspect() == 1
+
+
+def test_sparse_codes_and_rows_are_codes(ax):
+    codes = sx.SparseCodes([[3, 1, 4]], [[-0.9 + 0.1j, 0.3j, 0.5]], n_atoms=5)
+    for code in (codes, codes.tocsr(), codes.toarray()):
+        ax.clear()
+        assert _tips(plot_code(code, ax=ax)) == {1: 0.3j, 3: -0.9 + 0.1j, 4: 0.5}
+
+
+def test_combination_shows_the_terms_and_their_sum(blobs, ax):
+    Z, space = blobs
+    atoms = space.preshape(Z[:5])
+    codes = sx.encode(Z[7], atoms, 3, space=space)
+    plot_combination(codes, atoms, space, original=Z[7], ax=ax)
+    weights = codes.toarray()[0]
+    used = np.argsort(-np.abs(weights))[:3]
+    curves, origins, t = drawn(ax), [complex(mark[0]) for mark in marks(ax)], curve_parameters(space)
+    assert len(curves) == 8
+    assert len(origins) == 4
+    for k, atom in enumerate(used):
+        np.testing.assert_allclose(curves[2 * k] - origins[k], space.sample(atoms[atom], t), atol=1e-12)
+        np.testing.assert_allclose(
+            curves[2 * k + 1] - origins[k], weights[atom] * space.sample(atoms[atom], t), atol=1e-12
+        )
+    original, total = (curve - origins[3] for curve in curves[6:])
+    np.testing.assert_allclose(original, space.sample(space.preshape(Z[7]), t), atol=1e-12)
+    np.testing.assert_allclose(total, sum(curves[2 * k + 1] - origins[k] for k in range(3)), atol=1e-12)
+    found = labels(ax)
+    assert [label for label in found if label in "+="] == ["+", "+", "="]
+    error = sx.distance(Z[7], sx.decode(codes, atoms)[0], space=space)
+    assert found[-1] == f"sum\nerror {100 * error:.1f} %"
+    degrees = np.degrees(np.angle(weights[used[0]]))
+    assert found[0] == f"atom {used[0]}\n{abs(weights[used[0]]):.2f}, {degrees:.0f}°".replace("-", "−")
+
+
+def _turn(curve, expected):
+    return np.vdot(form(expected), form(curve)) / np.vdot(form(expected), form(expected))
+
+
+def test_geodesic_is_a_strip_of_its_shapes_under_one_rotation(blobs, ax):
+    Z, space = blobs
+    curves = drawn(plot_geodesic(Z[0], Z[1], space, n_shapes=5, ax=ax))
+    expected = space.sample(sx.geodesic(Z[0], Z[1], np.linspace(0, 1, 5), space), curve_parameters(space))
+    turns = [_turn(curve, one) for curve, one in zip(curves, expected, strict=True)]
+    np.testing.assert_allclose(turns, turns[0], atol=1e-10)
+    np.testing.assert_allclose(np.abs(turns), 1, atol=1e-10)
+    for curve, one in zip(curves, expected, strict=True):
+        np.testing.assert_allclose(form(curve), turns[0] * form(one), atol=1e-10)
+    lefts = [curve.real.min() for curve in curves]
+    assert lefts == sorted(lefts)
+    assert labels(ax) == ["t = 0", "0.25", "0.5", "0.75", "1"]
+    moment = sum(np.sum((curve - curve.mean()) ** 2) for curve in curves)
+    assert moment.real < 0  # upright
+    assert ax.get_aspect() == 1
+
+
+@pytest.mark.parametrize("kind", ["full", "partial", "geodesic"])
+def test_mean_lies_flat_over_the_aligned_shapes(blobs, ax, kind):
+    Z, space = blobs
+    plot_mean(Z, space, kind=kind, points=True, ax=ax)
+    *shapes, mean = drawn(ax)
+    t = curve_parameters(space)
+    expected = sx.mean_shape(Z, kind, space=space)
+    turn = _turn(mean, space.sample(expected, t))
+    np.testing.assert_allclose(mean, turn * space.sample(expected, t), atol=1e-10)
+    aligned = turn * space.sample(sx.align_onto(Z, expected, space), t)
+    np.testing.assert_allclose(shapes, aligned, atol=1e-10)
+    assert np.sum(mean**2).real > 0
+    assert abs(np.sum(mean[:-1] ** 2).imag) < 1e-2 * np.sum(mean**2).real
+    np.testing.assert_allclose(marks(ax)[0], turn * expected, atol=1e-10)
+    assert max(line.get_zorder() for line in ax.lines[:-2]) < ax.lines[-1].get_zorder()
+
+
+def test_mean_of_many_shows_some_of_them(blobs, ax):
+    Z, space = blobs
+    assert len(drawn(plot_mean(Z, space, max_shapes=4, ax=ax))) == 5
+    ax.clear()
+    assert len(drawn(plot_mean(Z, space, max_shapes=0, ax=ax))) == 1

@@ -1,14 +1,11 @@
 """The panel of tests on the page: what is compared, and what the numbers are."""
 
-import json
-import re
-
 import numpy as np
 import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ParameterError, ShapeInputError
-from tests.report.visits import Reported
+from tests.report.visits import Reported, payload_of
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +18,7 @@ def coded():
 
 
 def read_page(path):
-    text = re.search(r'id="shapelex-data">(.*?)</script>', path.read_text(encoding="utf-8"), re.DOTALL)[1]
-    return json.loads(text)["group_tests"]
+    return payload_of(path)["group_tests"]
 
 
 def test_labels_are_compared_by_default_as_atom_tests_does(coded, tmp_path):

@@ -6,8 +6,7 @@ import pytest
 import shapelex as sx
 from shapelex.exceptions import ShapeInputError
 from tests.cli.conftest import lines_of, run
-from tests.report.test_write import array_of, payload_of
-from tests.report.visits import HOSTILE_LABEL, Reported
+from tests.report.visits import HOSTILE_LABEL, Reported, array_of, payload_of
 
 NAMES = ["a", HOSTILE_LABEL, "c"]
 

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 import os
 import re
 from html.parser import HTMLParser
@@ -17,16 +16,7 @@ from shapelex.exceptions import ShapeInputError
 from shapelex.report import document, write_report
 from shapelex.report.document import bundle_modules
 from shapelex.report.payload import SIZE_LIMIT
-from tests.report.visits import HOSTILE_ID, HOSTILE_LABEL
-
-
-def payload_of(path: Path) -> dict:
-    text = path.read_text(encoding="utf-8")
-    return json.loads(re.search(r'<script type="application/json" id="shapelex-data">(.*?)</script>', text)[1])
-
-
-def array_of(packed: dict) -> np.ndarray:
-    return np.frombuffer(base64.b64decode(packed["base64"]), dtype=packed["dtype"]).reshape(packed["shape"])
+from tests.report.visits import HOSTILE_ID, HOSTILE_LABEL, array_of, payload_of
 
 
 def test_shapes_come_back_from_the_file(landmarks, tmp_path):

@@ -1,5 +1,8 @@
 """A page that was written, and a page that is open in a browser."""
 
+import base64
+import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +13,17 @@ import shapelex as sx
 HOSTILE_ID = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 2'>"
 HOSTILE_LABEL = '"><svg onload=alert(1)>&amp;<!-- \u2028 {{script}} =HYPERLINK("x")'
 HOSTILE_TITLE = "<script>window.hacked = 3</script> {{data}} & title"
+
+
+def payload_of(path: Path) -> dict:
+    """Return what the page holds, as it was before it was written."""
+    text = path.read_text(encoding="utf-8")
+    return json.loads(re.search(r'<script type="application/json" id="shapelex-data">(.*?)</script>', text)[1])
+
+
+def array_of(packed: dict) -> np.ndarray:
+    """Return an array that the page holds as text."""
+    return np.frombuffer(base64.b64decode(packed["base64"]), dtype=packed["dtype"]).reshape(packed["shape"])
 
 
 @dataclass
