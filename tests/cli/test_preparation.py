@@ -1,10 +1,15 @@
 """Commands prepare shapes like those that a model was learned from, or refuse them; and sets with missing landmarks."""
 
+import contextlib
+import shutil
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import shapelex as sx
-from tests.cli.conftest import facts_of, lines_of, run
+from tests.cli.conftest import error_of, facts_of, lines_of, refused, run
 
 LEARN = ["--atoms", "4", "--nonzero", "2", "--max-iter", "5"]
 SAID = "is not registered: registered to the mean that the model was learned with"
@@ -12,19 +17,29 @@ SAID = "is not registered: registered to the mean that the model was learned wit
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-@pytest.fixture
-def outlines(folder, shapes):
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory, shapes):
     """``raw.npz``, ``registered.npz`` and ``model.npz`` of outlines in text files whose start points differ."""
     rng = np.random.default_rng(1)
+    folder = tmp_path_factory.mktemp("prepared")
     (folder / "cells").mkdir()
     for number, outline in enumerate(shapes.configurations):
         # As many points as the model has are resampled like all others.
         rows = np.roll(sx.resample(outline, 24 + number % 3, closed=True), rng.integers(24)) * (1 + 1e-3 * number)
         rows[3] = 0.7 * rows[3] + 0.3 * rows[4]
         np.savetxt(folder / "cells" / f"{number:02d}.txt", np.column_stack([rows.real, rows.imag]))
-    lines_of(run("import", "cells", "-o", "raw.npz", "--points", "24", "--closed"))
-    lines_of(run("import", "cells", "-o", "registered.npz", "--points", "24", "--closed", "--register"))
-    lines_of(run("learn", "registered.npz", "-o", "model.npz", *LEARN, "--force"))
+    with contextlib.chdir(folder):
+        lines_of(run("import cells -o raw.npz --points 24 --closed"))
+        lines_of(run("import cells -o registered.npz --points 24 --closed --register"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            lines_of(run("learn", "registered.npz", "-o", "model.npz", *LEARN))
+    return folder
+
+
+@pytest.fixture
+def outlines(folder, prepared):
+    shutil.copytree(prepared, folder, dirs_exist_ok=True)
     return folder
 
 
@@ -68,17 +83,11 @@ def test_reconstructions_and_pages_are_of_prepared_outlines(outlines):
 def test_sets_that_were_prepared_differently_are_refused(outlines):
     lines_of(run("import", "cells", "-o", "m.npz", "--points", "24", "--closed", "--register", "--reflection"))
     for target in ("c.csv", "c.zarr"):
-        result = run("encode", "model.npz", "m.npz", "-o", target)
-        assert result.exit_code == 1
-        assert "m.npz was prepared differently" in " ".join(result.stderr.split())
-        assert "reflection=False, got reflection=True" in " ".join(result.stderr.split())
+        result = refused(f"encode model.npz m.npz -o {target}", "m.npz was prepared differently")
+        assert "reflection=False, got reflection=True" in error_of(result)
     lines_of(run("import", "cells/00.txt", "-o", "given.npz", "--closed"))
-    result = run("report", "model.npz", "given.npz", "-o", "p.html")
-    assert result.exit_code == 1
-    assert "got the points of the file as they are" in " ".join(result.stderr.split())
-    result = run("import", "raw.npz", "registered.npz", "-o", "both.npz")
-    assert result.exit_code == 1
-    assert "prepared in the same way" in result.stderr
+    refused("report model.npz given.npz -o p.html", "got the points of the file as they are")
+    refused("import raw.npz registered.npz -o both.npz", "prepared in the same way")
 
 
 def test_like_takes_over_the_whole_preparation(outlines):
@@ -89,8 +98,7 @@ def test_like_takes_over_the_whole_preparation(outlines):
     assert not encode("new.npz")[1]
     lines_of(run("import", "cells", "-o", "plain.npz", "--like", "raw.npz"))
     assert sx.read("plain.npz").preparation == sx.read("raw.npz").preparation
-    result = run("import", "cells", "-o", "x.npz", "--like", "registered.npz", "--register", "--reflection")
-    assert result.exit_code == 2
+    refused("import cells -o x.npz --like registered.npz --register --reflection", "--reflection", status=2)
 
 
 def test_sets_on_disk_record_what_sets_in_memory_do(outlines, everything_is_large):
@@ -109,16 +117,14 @@ def test_sets_on_disk_record_what_sets_in_memory_do(outlines, everything_is_larg
 def test_files_of_landmarks_are_not_made_outlines(outlines):
     rows = np.random.default_rng(0).normal(size=(5, 12)) + 1j * np.random.default_rng(1).normal(size=(5, 12))
     sx.write(sx.ShapeSet(rows), "landmarks.csv")
-    result = run("encode", "model.npz", "landmarks.csv", "-o", "c.csv")
-    said = " ".join(result.stderr.split())
-    assert result.exit_code == 1
-    assert "holds open shapes of 12 points, but the model is in Landmarks(n_points=24, closed=True)" in said
-    assert "shapelex import landmarks.csv -o shapes.npz --points 24 --closed" in said
+    told = "holds open shapes of 12 points, but the model is in Landmarks(n_points=24, closed=True)"
+    result = refused("encode model.npz landmarks.csv -o c.csv", told)
+    assert "shapelex import landmarks.csv -o shapes.npz --points 24 --closed" in error_of(result)
     lines_of(run("learn", "landmarks.csv", "-o", "model.npz", "--atoms", "2", "--nonzero", "1", "--force"))
     sx.write(sx.ShapeSet(rows[:, :9]), "fewer.csv")
-    assert "open shapes of 9 points" in " ".join(run("encode", "model.npz", "fewer.csv", "-o", "c.csv").stderr.split())
+    refused("encode model.npz fewer.csv -o c.csv", "open shapes of 9 points")
     np.save("fewer.npy", rows[:, :9])
-    assert run("encode", "model.npz", "fewer.npy", "-o", "c.csv").exit_code == 1
+    refused("encode model.npz fewer.npy -o c.csv", "fewer.npy")
 
 
 def test_prepared_outlines_in_tables_are_not_resampled_again(outlines):
@@ -126,11 +132,9 @@ def test_prepared_outlines_in_tables_are_not_resampled_again(outlines):
         sx.write(sx.read("registered.npz"), name)
         lines_of(run("import", name, "-o", "again.npz", "--force"))
         for source in (name, "again.npz"):
-            result = run("encode", "model.npz", source, "-o", "c.csv")
-            said = " ".join(result.stderr.split())
-            assert result.exit_code == 1
-            assert "expected points at equal steps of arc length, got the points of the file as they are." in said
-            assert "registered" not in said.partition("prepared differently")[2]
+            told = "expected points at equal steps of arc length, got the points of the file as they are."
+            result = refused(f"encode model.npz {source} -o c.csv", told)
+            assert "registered" not in error_of(result).partition("prepared differently")[2]
 
 
 LEARN_GAPS = ("--atoms", "4", "--nonzero", "2", "--swaps", "0")
@@ -170,9 +174,8 @@ def test_a_model_of_registered_outlines_needs_complete_ones(ready, gaps, shapes,
     lines_of(run("learn", "registered.npz", "-o", "m.npz", *LEARN_GAPS))
     outlines = shapes.replace(configurations=gaps.configurations, missing="allow")
     sx.write(outlines, name, overwrite=True)
-    result = run("encode", "m.npz", name, "-o", "codes.csv")
-    assert result.exit_code == 1
-    assert f"incomplete outlines cannot be registered: first run shapelex impute {name}" in result.stderr
+    told = f"incomplete outlines cannot be registered: first run shapelex impute {name}"
+    result = refused(f"encode m.npz {name} -o codes.csv", told)
     assert "registered to the mean" not in result.output
 
 

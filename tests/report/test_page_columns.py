@@ -3,7 +3,6 @@
 import csv
 import io
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,14 +16,6 @@ from tests.report.visits import HOSTILE_ID, Reported, Visit
 pytestmark = pytest.mark.browser
 
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-def save(view: Visit, locator, folder: Path) -> Path:
-    with view.page.expect_download() as download:
-        locator.click()
-    target = folder / download.value.suggested_filename
-    download.value.save_as(target)
-    return target
 
 
 def add_filter(view: Visit, column: str, **values: str) -> dict:
@@ -58,7 +49,7 @@ def test_download_is_the_table_of_the_command_line(visit, column_page, tmp_path)
     # Angles of -180° and 180° are the same.
     turns = np.where(is_angle, 2 * np.pi * np.round(difference / (2 * np.pi)), 0)
     np.testing.assert_allclose(difference - turns, 0 * difference, atol=1e-6)
-    columns = sx.read_codes(save(view, view.page.locator("#save-codes"), tmp_path)).columns
+    columns = sx.read_codes(view.save(view.page.locator("#save-codes"), tmp_path)).columns
     assert columns["id"].tolist() == shapes.ids.tolist()
 
 
@@ -150,7 +141,7 @@ def test_excluded_shapes_leave_groups_and_go_into_the_list(visit, column_page, t
     np.testing.assert_allclose(use["use"][place], np.mean(model.transform(shapes)[kept] != 0, axis=0), atol=1e-6)
     assert use["rmse"][place] == pytest.approx(np.sqrt(np.mean(model.errors(shapes)[kept] ** 2)), abs=1e-6)
     # Hostile ids and files come back from the list as they are.
-    exclusion = read_exclusion(save(view, view.page.locator("#save-excluded"), tmp_path))
+    exclusion = read_exclusion(view.save(view.page.locator("#save-excluded"), tmp_path))
     assert isinstance(exclusion, Exclusion)
     assert HOSTILE_ID in {entry["id"] for entry in exclusion.entries}
     assert exclusion.keeps(shapes).tolist() == is_left.tolist()
@@ -188,7 +179,7 @@ def test_map_atoms_means_and_use_table_are_saved_as_svg(visit, column_page, tmp_
     view.page.evaluate("window.shapelex.means()")
 
     def parse(tools: str) -> ET.Element:
-        return ET.parse(save(view, view.page.locator(tools).get_by_text("SVG"), tmp_path)).getroot()
+        return ET.parse(view.save(view.page.locator(tools).get_by_text("SVG"), tmp_path)).getroot()
 
     def texts(drawing: ET.Element) -> list[str]:
         return [one.text for one in drawing.iter(f"{SVG}text")]
@@ -205,7 +196,7 @@ def test_map_atoms_means_and_use_table_are_saved_as_svg(visit, column_page, tmp_
     table = parse("#use-tools")
     assert len([one for one in table.iter(f"{SVG}rect") if one.get("width") == "30"]) == 3 * len(model.atoms_)
     assert "a lime whose name is much too long for a column of a table" in texts(table)
-    assert save(view, view.page.locator("#use-tools").get_by_text("PNG"), tmp_path).read_bytes().startswith(b"\x89PNG")
+    assert view.save(view.page.locator("#use-tools").get_by_text("PNG"), tmp_path).read_bytes().startswith(b"\x89PNG")
 
 
 def test_names_of_columns_stay_text(visit, column_page):

@@ -73,5 +73,13 @@ class Visit:
         numbers = np.array(text.replace("M", " ").replace("L", " ").split(), dtype=float) / 1000
         return numbers[::2] - 1j * numbers[1::2]
 
+    def save(self, locator, folder: Path) -> Path:
+        """Click a link of a download, and return the file."""
+        with self.page.expect_download() as download:
+            locator.click()
+        target = folder / download.value.suggested_filename
+        download.value.save_as(target)
+        return target
+
     def close(self) -> None:
         self.context.close()
