@@ -25,8 +25,7 @@ from shapelex.geometry.alignment import phases
 from shapelex.geometry.missing import centered_on, complete_by, normalized_on
 from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.spaces import Landmarks
-from shapelex.spaces.base import choose_space
-from shapelex.spaces.coordinates import row_norms
+from shapelex.spaces.base import choose_space, row_norms
 
 __all__ = ["Imputation", "impute"]
 

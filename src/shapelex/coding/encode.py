@@ -19,8 +19,7 @@ from shapelex.exceptions import CoordinateCountError, ParameterError
 from shapelex.shapes.opening import as_shapes
 from shapelex.shapes.storage import ArrayShapes
 from shapelex.spaces import Space
-from shapelex.spaces.base import PlainRows
-from shapelex.spaces.coordinates import row_norms
+from shapelex.spaces.base import PlainRows, row_norms
 
 
 @overload

@@ -18,7 +18,7 @@ from shapelex.coding.decode import decode
 from shapelex.exceptions import NonFiniteError, ShapeInputError, UnsupportedBySpaceError
 from shapelex.shapes.storage import ArrayShapes, Block, Shapes
 from shapelex.spaces import Landmarks
-from shapelex.spaces.coordinates import row_norms
+from shapelex.spaces.base import row_norms
 
 
 def encode_masked(shapes: Shapes, mask: ArrayLike, coding: Coding) -> SparseCodes:

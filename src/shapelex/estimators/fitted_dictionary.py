@@ -1,7 +1,4 @@
-"""The methods of a dictionary whose atoms are known: it codes shapes, reconstructs them, and measures the errors.
-
-Input: configurations, in memory, stored or on a cluster. Output: codes, reconstructions and errors.
-"""
+"""The methods of a dictionary whose atoms are known: it codes shapes, reconstructs them, and measures the errors."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -27,7 +24,6 @@ from shapelex.coding.coders import CODERS, CodedBlock, Coding
 from shapelex.coding.codes import shape_columns
 from shapelex.estimators.atom_plot import AtomPlotMixin
 from shapelex.estimators.base import ShapeReconstructor, check_dense_codes, count_jobs
-from shapelex.estimators.complex_codes import ComplexCodes
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.storage import Shapes
@@ -36,6 +32,33 @@ from shapelex.store.code_files import CodeBlock, write_codes
 from shapelex.store.provenance import make_run
 
 _REALISM_BLOCK = 1 << 16
+
+_EXPLANATION = (
+    "These are the complex weights of a dictionary, which most estimators of scikit-learn refuse. CodeFeatures makes "
+    "real columns of them: use make_pipeline(CodeFeatures(dictionary=ShapeDictionary(...)), LogisticRegression()) in "
+    "place of make_pipeline(ShapeDictionary(...), LogisticRegression())."
+)
+
+
+class ComplexCodes(np.ndarray):
+    """Complex weights, an ordinary array but for its text in error messages.
+
+    scikit-learn refuses complex input by a message that ends with the input formatted as text. A step of a pipeline
+    does not know the steps after it, so this text is the only place to explain what to do.
+    """
+
+    def __format__(self, specification: str) -> str:
+        text = super().__format__(specification)
+        return f"{text}\n{_EXPLANATION}" if self.ndim == 2 and self.dtype.kind == "c" else text
+
+    def __repr__(self) -> str:
+        return repr(np.asarray(self))
+
+    def __array_wrap__(self, array: ComplexArray, context: object = None, return_scalar: bool = False) -> ComplexArray:  # type: ignore[override]
+        """Return what is computed from codes as an ordinary array."""
+        del context
+        plain: ComplexArray = np.asarray(array)
+        return plain[()] if return_scalar else plain
 
 
 class FittedDictionary(AtomPlotMixin, ShapeReconstructor):

@@ -18,7 +18,7 @@ from shapelex.geometry.alignment import remove_along, rotations_onto
 from shapelex.geometry.distances import DISTANCE_KINDS, row_distances
 from shapelex.geometry.geodesics import exp_rows, log_rows
 from shapelex.spaces import Space
-from shapelex.spaces.coordinates import row_norms
+from shapelex.spaces.base import row_norms
 from shapelex.store.schema import Array, Count, Number, Schema
 
 # How far the norms of modes in a file may be from 1, in either precision.
@@ -71,7 +71,8 @@ class _PrincipalComponents(ShapeReconstructor):
             Approximations of the pre-shapes ``space_.preshape(X)``, in their poses; pre-shapes too for
             :class:`TangentPCA`.
         """
-        return self.space_.unwhiten(self._reconstruct(self._read_new_rows(X), self._count_modes(n_components)))
+        rows = self._read_new_rows(X)
+        return self.space_.unwhiten(self._reconstruct(rows, self._count_modes(n_components)))
 
     @keeps_array_kind
     def errors(self, X: ArrayLike, n_components: int | None = None) -> FloatArray:

@@ -20,8 +20,8 @@ from shapelex.geometry.matching import DictionaryStability
 from shapelex.learning import Learner, LearningOptions
 from shapelex.learning.checkpoint import Checkpoint
 from shapelex.learning.one_pass import PassSums
-from shapelex.learning.sampling import open_incomplete
-from shapelex.learning.stability import TrainingSample, measure_stability
+from shapelex.learning.sampling import TrainingSample, open_incomplete
+from shapelex.learning.stability import measure_stability
 from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Space
 from shapelex.store.schema import Array, Count, Group, Number, Schema

@@ -10,7 +10,7 @@ from shapelex._validation import check_choice
 from shapelex.geometry.alignment import preshape_pair, resolve_space
 from shapelex.geometry.missing import allows_missing, incomplete_rows, shared_pairs, shared_products
 from shapelex.spaces import Space
-from shapelex.spaces.coordinates import row_norms
+from shapelex.spaces.base import row_norms
 
 DISTANCE_KINDS = ("full", "partial", "geodesic")
 _BLOCK_ENTRIES = 2_000_000

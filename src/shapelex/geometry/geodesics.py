@@ -15,7 +15,7 @@ from shapelex.exceptions import NotHorizontalError, ShapeInputError
 from shapelex.geometry.alignment import is_one_shape, phases, preshape_pair, remove_along, resolve_space
 from shapelex.geometry.distances import row_residuals
 from shapelex.spaces import Space
-from shapelex.spaces.coordinates import row_norms
+from shapelex.spaces.base import row_norms
 
 
 @keeps_array_kind

@@ -7,7 +7,7 @@ from shapelex._typing import ArrayLike, BoolArray, ComplexArray
 from shapelex._validation import as_incomplete_configurations, check_choice, check_not_collapsed, name_rows
 from shapelex.exceptions import NonFiniteError, UnsupportedBySpaceError
 from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.coordinates import row_norms
+from shapelex.spaces.base import row_norms
 
 _MIN_SHARED = 3
 

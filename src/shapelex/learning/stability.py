@@ -1,8 +1,6 @@
 """Whether the atoms of a dictionary are found again when it is learned from other shapes of the same kind."""
 
 import logging
-from copy import deepcopy
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,44 +8,14 @@ from shapelex._typing import ComplexArray
 from shapelex.exceptions import ParameterError
 from shapelex.geometry.matching import DictionaryStability, matched_distances
 from shapelex.learning.descent import Learner, LearningState
-from shapelex.learning.options import LearningOptions
-from shapelex.learning.sampling import draw_rows, take_part
+from shapelex.learning.sampling import TrainingSample
 from shapelex.learning.start import initial_atoms
-from shapelex.shapes.storage import ArrayShapes, Shapes
+from shapelex.shapes.storage import ArrayShapes
 
 logger = logging.getLogger("shapelex")
 
-SAMPLE_ROWS = 4000
-"""Number of shapes that both halves have together at most, or 20 for each atom if that is more."""
-
 # Pairs of random draws of shapes whose matched distances are averaged.
 _N_CHANCE_PAIRS = 20
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingSample:
-    """Some of the shapes of a fit in memory, and how it learned from them: all that is needed to learn from halves.
-
-    All draws of :func:`measure_stability` follow from `seed`.
-    """
-
-    shapes: ArrayShapes
-    options: LearningOptions
-    seed: int
-
-    @classmethod
-    def draw(cls, shapes: Shapes, options: LearningOptions, generator: np.random.Generator) -> "TrainingSample":
-        """Draw a sample; the generator stays in its state, so that what follows does not depend on it."""
-        seed = int(deepcopy(generator).integers(2**63))
-        chosen = draw_rows(shapes, max(SAMPLE_ROWS, 20 * options.n_atoms), np.random.default_rng((seed, 0)))
-        # The runs are independent: none begins with given atoms.
-        options = options if isinstance(options.init, str) else replace(options, init="auto")
-        return cls(take_part(shapes, chosen), options, seed)
-
-    def halves(self, generator: np.random.Generator) -> tuple[ArrayShapes, ArrayShapes]:
-        """Return the shapes in two random halves."""
-        order, middle = generator.permutation(len(self.shapes)), len(self.shapes) // 2
-        return take_part(self.shapes, np.sort(order[:middle])), take_part(self.shapes, np.sort(order[middle:]))
 
 
 def measure_stability(atoms: ComplexArray, sample: TrainingSample) -> DictionaryStability:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import eigh, lapack
 
 from shapelex._typing import BoolArray, ComplexArray, FloatArray
-from shapelex.spaces.coordinates import row_norms
+from shapelex.spaces.base import row_norms
 
 DUPLICATE_COHERENCE = 0.9995
 """Two atoms ``d, e`` are duplicates where ``|d* e|`` is above this: they are less than 0.032 apart in full distance,

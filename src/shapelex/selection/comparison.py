@@ -24,7 +24,7 @@ from shapelex.geometry.distances import row_distances
 from shapelex.selection.tidy_table import Progress, Row, TidyTable, collect, print_percent
 from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
-from shapelex.spaces.coordinates import row_norms
+from shapelex.spaces.base import row_norms
 
 _MOST_NUMBERS = 10_000
 

@@ -28,8 +28,7 @@ from shapelex.shapes.storage import ArrayShapes, Shapes
 from shapelex.shapes.summary import Summary
 from shapelex.shapes.thumbnails import html_text, html_with_thumbnails
 from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.base import choose_space
-from shapelex.spaces.coordinates import row_norms
+from shapelex.spaces.base import choose_space, row_norms
 
 if TYPE_CHECKING:
     import pandas as pd

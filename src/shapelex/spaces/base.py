@@ -27,7 +27,6 @@ from shapelex.exceptions import (
     UndeterminedFitError,
     UnsupportedBySpaceError,
 )
-from shapelex.spaces.coordinates import row_norms
 
 AnyArray = TypeVar("AnyArray", bound=np.ndarray[Any, Any])
 AnySpace = TypeVar("AnySpace", bound="Space")
@@ -607,6 +606,24 @@ def check_parameter_range(t: ArrayLike, closed: bool) -> FloatArray:
     if values.size and (values.min() < 0 or values.max() > 1):
         raise ShapeInputError(f"t must lie between 0 and 1 on an open curve, got {values.min():g} to {values.max():g}.")
     return values
+
+
+def row_norms(rows: ComplexArray) -> FloatArray:
+    """Return the plain norm of each row, safe from overflow and underflow of the squares."""
+    rows = np.ascontiguousarray(rows)
+    parts: FloatArray = rows.view(rows.real.dtype)
+    with np.errstate(over="ignore", under="ignore"):
+        squares: FloatArray = np.einsum("kn,kn->k", parts, parts)
+    limits = np.finfo(squares.dtype)
+    unsafe = ~((squares > limits.tiny / limits.eps) & (squares < limits.max))
+    norms: FloatArray = np.sqrt(squares)
+    if unsafe.any():
+        extremes = rows[unsafe].view(rows.real.dtype)
+        # A power of two scales without rounding.
+        exponents = np.frexp(np.abs(extremes).max(axis=1))[1]
+        scaled = np.ldexp(extremes, -exponents[:, None])
+        norms[unsafe] = np.ldexp(np.sqrt(np.einsum("kn,kn->k", scaled, scaled)), exponents)
+    return norms
 
 
 def read_only(array: AnyArray) -> AnyArray:

@@ -132,24 +132,6 @@ def to_columns(Z: ArrayLike, layout: ColumnLayout) -> FloatArray:
     return to_points(array).reshape(*array.shape[:-1], 2 * array.shape[-1])
 
 
-def row_norms(rows: ComplexArray) -> FloatArray:
-    """Return the plain norm of each row, safe from overflow and underflow of the squares."""
-    rows = np.ascontiguousarray(rows)
-    parts: FloatArray = rows.view(rows.real.dtype)
-    with np.errstate(over="ignore", under="ignore"):
-        squares: FloatArray = np.einsum("kn,kn->k", parts, parts)
-    limits = np.finfo(squares.dtype)
-    unsafe = ~((squares > limits.tiny / limits.eps) & (squares < limits.max))
-    norms: FloatArray = np.sqrt(squares)
-    if unsafe.any():
-        extremes = rows[unsafe].view(rows.real.dtype)
-        # A power of two scales without rounding.
-        exponents = np.frexp(np.abs(extremes).max(axis=1))[1]
-        scaled = np.ldexp(extremes, -exponents[:, None])
-        norms[unsafe] = np.ldexp(np.sqrt(np.einsum("kn,kn->k", scaled, scaled)), exponents)
-    return norms
-
-
 def _as_real(array: ArrayLike, name: str) -> np.ndarray[Any, Any]:
     converted = as_numeric_array(array, name)
     if np.iscomplexobj(converted):

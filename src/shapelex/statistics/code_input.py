@@ -17,7 +17,7 @@ from shapelex.exceptions import CodesError, ParameterTypeError
 from shapelex.geometry.alignment import phases
 from shapelex.geometry.means import full_mean_row
 from shapelex.spaces import Space
-from shapelex.spaces.coordinates import row_norms
+from shapelex.spaces.base import row_norms
 from shapelex.statistics.data import as_columns, check_magnitude
 from shapelex.store.code_files import StoredCodes
 
