@@ -119,7 +119,8 @@ class TidyTable:
 
 def print_percent(table: pd.DataFrame, corner: str) -> str:
     """Return a table of errors in percent, with `corner` above the names of its rows; empty where nothing is known."""
-    named = (100 * table).rename_axis(index=None, columns=corner)
+    # Columns of numbers would stand one place to the left of their cells.
+    named = (100 * table).rename(columns=str).rename_axis(index=None, columns=corner)
     return str(named.to_string(float_format="{:.2f}".format, na_rep="", col_space=6))
 
 
