@@ -25,8 +25,9 @@ from shapelex.spaces import Landmarks, Space
 
 __all__ = ["retrieve"]
 
-# Shapes that are read together, and queries and products that a device holds at a time: 512 MB in double precision.
-_BLOCK_ROWS = 2048
+# Shapes that are read together: their products with one query stay in the cache. Queries and products that a device
+# holds at a time: 512 MB in double precision.
+_BLOCK_ROWS = 512
 _BLOCK_QUERIES = 64
 _MOST_PRODUCTS = 1 << 25
 _NS_PER_PRODUCT = 20.0
