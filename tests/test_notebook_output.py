@@ -64,13 +64,11 @@ class TestShapeSets:
         assert "<svg" not in sx.ShapeSet(dask_array.ones((4, 3), dtype=complex))._repr_html_()
 
 
-class TestResults:
-    def test_codes_show_their_first_rows(self):
-        codes = sx.SparseCodes(np.zeros((20, 1), dtype=int), np.ones((20, 1)), n_atoms=2)
-        html = codes._repr_html_()
-        assert "n_samples=20" in html
-        assert html.count("<tr") == 1 + 8
-        assert "8 of 20 rows" in html
+def test_codes_show_their_first_rows():
+    html = sx.SparseCodes(np.zeros((20, 1), dtype=int), np.ones((20, 1)), n_atoms=2)._repr_html_()
+    assert "n_samples=20" in html
+    assert html.count("<tr") == 1 + 8
+    assert "8 of 20 rows" in html
 
 
 @pytest.mark.parametrize(

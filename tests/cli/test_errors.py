@@ -237,20 +237,6 @@ def test_every_command_prints_the_same_keys(ready, command):
     assert found["outputs"] == [word for word in command.split() if word.startswith("codes")]
 
 
-def test_an_interruption_is_json_and_names_what_was_kept(ready, monkeypatch):
-    def interrupt(self, *_):
-        self.__dict__.update(model.__dict__)
-        raise KeyboardInterrupt
-
-    model = sx.load("model.npz")
-    monkeypatch.setattr(sx.ShapeDictionary, "fit", interrupt)
-    result = run("learn", "shapes.npz", "-o", "m.npz", "--json")
-    found = json.loads(result.stdout)
-    assert (result.exit_code, found["error"]["kind"]) == (130, "interrupted")
-    assert found["outputs"] == ["m.interrupted.npz"]
-    assert "m.interrupted.npz has the best dictionary so far" in found["error"]["message"]
-
-
 @pytest.mark.parametrize("option", [["--log", "run.log"], ["--log=run.log"]])
 @pytest.mark.parametrize("first", [True, False])
 def test_the_log_goes_to_a_file_that_grows(ready, option, first):

@@ -1,5 +1,6 @@
 """What commands write is what the library computes; what an interrupted or killed run leaves."""
 
+import json
 import os
 import signal
 import subprocess
@@ -41,10 +42,11 @@ def test_a_fit_keeps_the_best_and_goes_on_from_its_checkpoint(folder, monkeypatc
 
     with monkeypatch.context() as patch:
         patch.setattr(FitProgress, "__call__", interrupt)
-        stopped = run(f"{learn} -o m.npz --checkpoint c.npz --force")
-    assert stopped.exit_code == 130
-    assert stopped.stderr.startswith("shapelex: interrupted: m.interrupted.npz has the best dictionary so far, RMSE")
-    assert "; the same command goes on from c.npz" in stopped.stderr
+        stopped = run(f"{learn} -o m.npz --checkpoint c.npz --force --json")
+    found = json.loads(stopped.stdout)
+    assert (stopped.exit_code, found["error"]["kind"], found["outputs"]) == (130, "interrupted", ["m.interrupted.npz"])
+    assert "interrupted: m.interrupted.npz has the best dictionary so far, RMSE" in found["error"]["message"]
+    assert "; the same command goes on from c.npz" in found["error"]["message"]
     assert sx.load("m.interrupted.npz").rmse_ == pytest.approx(min(passes))
     assert (folder / "m.npz").read_text() == "mine"
     lines_of(run(f"{learn} -o m.npz --checkpoint c.npz --force"))

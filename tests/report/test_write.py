@@ -145,18 +145,7 @@ def test_source_of_the_page_has_no_dangerous_words():
     assert not re.search(r"^(import|export)\b", bundled, re.MULTILINE)
 
 
-def test_an_older_file_is_replaced_only_when_asked(landmarks, tmp_path):
-    model, X = landmarks
-    target = tmp_path / "page.html"
-    target.write_text("precious")
-    with pytest.raises(FileExistsError, match="overwrite=True"):
-        write_report(model, X, tmp_path / "page")
-    assert target.read_text() == "precious"
-    assert write_report(model, X, target, overwrite=True) == target
-    assert target.read_text(encoding="utf-8").startswith("<!doctype html>")
-
-
-def test_an_interruption_leaves_the_older_file(landmarks, tmp_path, monkeypatch):
+def test_an_older_file_is_replaced_only_when_asked_and_as_a_whole(landmarks, tmp_path, monkeypatch):
     model, X = landmarks
     target = tmp_path / "page.html"
     target.write_text("precious")
@@ -165,11 +154,16 @@ def test_an_interruption_leaves_the_older_file(landmarks, tmp_path, monkeypatch)
         stream.write(page[:100])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("shapelex.report.write._write", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        write_report(model, X, target, overwrite=True)
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        write_report(model, X, tmp_path / "page")
+    with monkeypatch.context() as patch:
+        patch.setattr("shapelex.report.write._write", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            write_report(model, X, target, overwrite=True)
     assert target.read_text() == "precious"
     assert list(tmp_path.iterdir()) == [target]
+    assert write_report(model, X, target, overwrite=True) == target
+    assert target.read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 def test_bad_arguments_are_refused_before_any_work(landmarks, tmp_path):
