@@ -51,6 +51,11 @@ def make_folds(
         raise ParameterError(f"{parameter('cv')} does not fit {n_shapes} shapes: {reason_of(error)}.") from error
     if classes is not None:
         split = [fold for fold in split if len(fold[1])]
+        if units is not None and any(len(np.unique(np.asarray(classes)[rows])) < 2 for rows, _ in split):
+            raise ShapeInputError(
+                "groups must leave shapes of at least 2 classes to learn from when one fold is held out: every class "
+                "needs shapes of several groups."
+            )
     folds = [_check_fold(fold, n_shapes) for fold in split]
     if not folds:
         raise ParameterError(

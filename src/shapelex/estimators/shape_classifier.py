@@ -242,7 +242,7 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
         units = None if units is None else units[self._sample]
         n_folds = _N_FOLDS if len(sampled) < _MANY_SHAPES else _N_FOLDS_OF_MANY
         n_folds = min(n_folds, int(np.bincount(sampled).max()), len(sampled if units is None else np.unique(units)))
-        folds = class_folds(n_folds, sampled, units, fold_seed)
+        folds = make_folds(n_folds, len(sampled), units, classes=sampled, seed=fold_seed)
         compared = self._compare(configurations[self._sample], sampled, folds)
         self._choose(compared, sampled, folds)
         self._fit_members(are_prepared=True)
@@ -412,17 +412,6 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
         self.registration_ = self._registration(self._view, self._shapes[self._sample])
         self._fit_members(are_prepared=False)
         self.predict(self._shapes[:1])
-
-
-def class_folds(n_folds: int, numbers: IntArray, units: IntArray | None, seed: int) -> list[Fold]:
-    """Return stratified folds, each with at least two classes to learn from."""
-    folds = make_folds(n_folds, len(numbers), units, classes=numbers, seed=seed)
-    if any(len(np.unique(numbers[kept])) < 2 for kept, _ in folds):
-        raise ShapeInputError(
-            "groups must leave shapes of at least 2 classes to learn from when one fold is held out: every class needs "
-            "shapes of several groups."
-        )
-    return folds
 
 
 def _sample_rows(numbers: IntArray, generator: np.random.Generator) -> IntArray:

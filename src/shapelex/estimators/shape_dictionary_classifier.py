@@ -11,7 +11,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from shapelex._arrays import keeps_array_kind
-from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
+from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_number, check_positive, check_weights, name_rows
 from shapelex.estimators.base import SavedEstimator, all_or_nothing, as_generator
 from shapelex.estimators.calibration import choose_scores
@@ -323,10 +323,13 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
             rows = self.space_.whitened_preshapes(configurations, "X")
             known = np.full(len(rows), 1 / len(rows)) if weights is None else weights
             self.metric_space_ = _within_class_space(rows, numbers, known, self.space_, shrinkage)
+        shared = {name: getattr(self, name) for name in _SHARED_PARAMETERS}
         self.dictionaries_ = []
         for number, name in enumerate(self.classes_):
             is_member = numbers == number
-            dictionary = self._make_dictionary(is_member, int(generator.integers(2**31)))
+            n_atoms = min(self.n_atoms, int(is_member.sum()))
+            n_nonzero, seed = min(self.n_nonzero, n_atoms), int(generator.integers(2**31))
+            dictionary = ShapeDictionary(n_atoms, n_nonzero, space=self.metric_space_, random_state=seed, **shared)
             shares = None if weights is None else weights[is_member]
             self.dictionaries_.append(dictionary.fit(configurations[is_member], sample_weight=shares))
             if self.verbose:
@@ -335,12 +338,6 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
                     f"shapes, shrinkage {shrinkage:g}, RMSE {dictionary.rmse_:.6f}"
                 )
         self.n_iter_ = max(dictionary.n_iter_ for dictionary in self.dictionaries_)
-
-    def _make_dictionary(self, is_member: BoolArray, seed: int) -> ShapeDictionary:
-        n_atoms = min(self.n_atoms, int(is_member.sum()))
-        shared = {name: getattr(self, name) for name in _SHARED_PARAMETERS}
-        n_nonzero = min(self.n_nonzero, n_atoms)
-        return ShapeDictionary(n_atoms, n_nonzero, space=self.metric_space_, random_state=seed, **shared)
 
     def _class_errors(self, configurations: Any) -> FloatArray:
         return np.stack([np.asarray(dictionary.errors(configurations)) for dictionary in self.dictionaries_], axis=1)

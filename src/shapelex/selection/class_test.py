@@ -9,8 +9,8 @@ import pandas as pd
 from sklearn.metrics import confusion_matrix
 
 from shapelex._typing import BoolArray, FloatArray, IntArray
-from shapelex.estimators.folds import check_units
-from shapelex.estimators.shape_classifier import ShapeClassifier, class_folds
+from shapelex.estimators.folds import make_folds
+from shapelex.estimators.shape_classifier import ShapeClassifier
 from shapelex.shapes import ShapeSet
 
 
@@ -72,7 +72,7 @@ def run_class_test(
     classes, numbers = np.unique(labels, return_inverse=True)
     predicted = np.empty(len(labels), dtype=classes.dtype)
     probability, fold = np.empty(len(labels)), np.empty(len(labels), dtype=np.int64)
-    folds = class_folds(n_folds, numbers, check_units(groups, len(labels)), seed)
+    folds = make_folds(n_folds, len(labels), groups, classes=numbers, seed=seed)
     for number, (kept, held) in enumerate(folds):
         tell(number, len(folds))
         model = ShapeClassifier(space=shapes.space, random_state=seed)
