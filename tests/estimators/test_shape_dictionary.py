@@ -274,7 +274,7 @@ class TestCitizenship:
         )
         assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.6
         search = GridSearchCV(
-            sx.ShapeDictionary(n_atoms=5, random_state=0, max_iter=5), {"n_nonzero": [1, 2, 3]}, cv=3, n_jobs=2
+            sx.ShapeDictionary(n_atoms=5, random_state=0, max_iter=5), {"n_nonzero": [1, 2, 3]}, cv=3
         ).fit(first)
         errors = -search.cv_results_["mean_test_score"]
         assert errors[0] > errors[1] > 0

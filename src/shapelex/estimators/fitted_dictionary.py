@@ -211,12 +211,9 @@ class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
             return cast(ComplexArray, codes @ as_kind_of(self.atoms_, X).to(codes.dtype))
         shapes = self._open_new_input(X)
         if shapes.is_remote:
-            from shapelex.coding.dask_codes import map_rows
-
-            work = partial(_reconstruct, atoms=self.atoms_)
-            rows: ComplexArray = map_rows(shapes, work, self._coding(), shapes.shape[1:], self._code_dtype(shapes))
+            rows: ComplexArray = self.transform(X) @ self.atoms_
             return rows
-        return _reconstruct(shapes, self._coding(), self.atoms_)
+        return decode(cast(SparseCodes, code_all(shapes, self._coding())), self.atoms_)
 
     @keeps_array_kind
     def errors(self, X: ArrayLike) -> FloatArray:
@@ -259,20 +256,19 @@ class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
         """
         shapes = self._open_new_input(X)
         nearest_distances = partial(_nearest_distances, atom_rows=self._atom_rows())
-        return shapes.reduce(nearest_distances, _smallest)
+        return shapes.reduce(nearest_distances, partial(np.min, axis=0))
 
     def _atom_rows(self) -> ComplexArray:
         return self.space_.unit_rows(self.atoms_, "atoms_")
 
     def _coding(self) -> Coding:
         check_choice(self.coder, ("auto", *CODERS), "coder")
-        n_threads = count_jobs(self.n_jobs)
         return Coding(
             self._atom_rows(),
             self.n_nonzero,
             self.coder,
             weight_penalty=self.weight_penalty,
-            n_threads=n_threads,
+            n_threads=count_jobs(self.n_jobs),
             device=self.device,
         )
 
@@ -288,10 +284,6 @@ class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
         return len(self.atoms_)
 
 
-def _reconstruct(shapes: Shapes, coding: Coding, atoms: ComplexArray) -> ComplexArray:
-    return decode(cast(SparseCodes, code_all(shapes, coding)), atoms)
-
-
 def _nearest_distances(shapes: Shapes, atom_rows: ComplexArray) -> FloatArray:
     """Return the full distance from each atom to the nearest shape."""
     nearest = []
@@ -299,9 +291,5 @@ def _nearest_distances(shapes: Shapes, atom_rows: ComplexArray) -> FloatArray:
         first_row = shapes.first_row + block.start
         rows = shapes.space.whitened_preshapes(block.configurations, shapes.name, first_row)
         nearest.append(pairwise_row_distances(atom_rows, rows).min(axis=1))
-    return _smallest(nearest)
-
-
-def _smallest(distances: list[FloatArray]) -> FloatArray:
-    smallest: FloatArray = np.min(distances, axis=0)
+    smallest: FloatArray = np.min(nearest, axis=0)
     return smallest

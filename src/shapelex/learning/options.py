@@ -85,8 +85,10 @@ class LearningOptions:
     @classmethod
     def of(cls, estimator: Any, **others: Any) -> "LearningOptions":
         """Return the parameters of an estimator that have the same name, and `others`."""
-        own = {field.name: getattr(estimator, field.name) for field in fields(cls) if hasattr(estimator, field.name)}
-        return cls(**{**own, **others})
+        for field in fields(cls):
+            if field.name not in others and hasattr(estimator, field.name):
+                others[field.name] = getattr(estimator, field.name)
+        return cls(**others)
 
     def for_local_shapes(self) -> "LearningOptions":
         """Return options for shapes of a remote collection that were brought here; the device may be a worker's."""
