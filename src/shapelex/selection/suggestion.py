@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import exp
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,16 @@ from shapelex.estimators.folds import Fold, check_units, make_folds
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.selection.comparison import check_counts
-from shapelex.selection.error_surface import LEAST_STEP, AtomStability, ErrorSurface, choose, close_sizes, most_stable
-from shapelex.selection.suggestion_reasons import (
-    FEW_SHAPES,
-    describe_order,
-    explain_choice,
-    explain_error,
-    explain_order,
+from shapelex.selection.error_surface import (
+    LEAST_STEP,
+    PRECISION,
+    AtomStability,
+    ErrorSurface,
+    choose,
+    close_sizes,
+    most_stable,
 )
+from shapelex.selection.row_order import describe_order, explain_order
 from shapelex.selection.tidy_table import Progress, Row, collect
 from shapelex.shapes.opening import read_configurations
 from shapelex.shapes.thumbnails import html_text
@@ -33,6 +36,9 @@ MOST_NONZERO = 10
 
 # The elbow has that many neighbors.
 _N_NEIGHBORS = 4
+
+# Sets of fewer shapes do not allow conclusions on a size or on the stability of atoms.
+_FEW_SHAPES = 30
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -196,7 +202,7 @@ def suggest(
     sizes = _check_sizes(n_atoms, most)
     sparsities = check_counts(range(1, MOST_NONZERO + 1) if n_nonzero is None else n_nonzero, "n_nonzero")
     seeds = generator.integers(2**31, size=len(folds) + 1).tolist()
-    measures_stability = check_flag(stability, "stability") and n_used >= FEW_SHAPES
+    measures_stability = check_flag(stability, "stability") and n_used >= _FEW_SHAPES
     search = _Search(configurations[chosen], space, folds, seeds, n_jobs, min_gain)
 
     def measurements() -> Iterator[Row]:
@@ -213,8 +219,10 @@ def suggest(
     elbow, sparsity = choose(surface, min_gain)
     size = most_stable(surface, table, elbow, sparsity)
     reasons = [
-        *explain_error(surface, size, sparsity, len(folds), units is not None, n_used, n_shapes),
-        *explain_choice(surface, table, size, sparsity, elbow, min_gain),
+        *_explain_error(surface, size, sparsity, len(folds), units is not None, n_used, n_shapes),
+        *_explain_sparsity(surface, size, sparsity),
+        _explain_size(surface, size, sparsity, elbow, min_gain),
+        *(_explain_stability(row) for row in table.rows() if row["n_atoms"] == size),
         *explain_order(order, folds, units is not None, is_shuffled),
     ]
     return Suggestion(size, sparsity, surface, table, reasons)
@@ -315,3 +323,70 @@ def _check_sizes(n_atoms: Iterable[int] | None, most: int) -> list[int]:
             f"{parameter('n_atoms')} must be at most {2 * most}, the number of shapes learned from, got {given[-1]}."
         )
     return given
+
+
+def _explain_error(
+    surface: ErrorSurface, n_atoms: int, n_nonzero: int, n_folds: int, has_groups: bool, n_used: int, n_shapes: int
+) -> list[str]:
+    """Return sentences on the error of held-out shapes, and on a set that is too small for conclusions."""
+    held_out = "whole groups" if has_groups else "parts of the set"
+    used = f"{n_used} of {n_shapes} shapes, evenly spaced" if n_used < n_shapes else f"all {n_shapes} shapes"
+    spread = surface.spread(n_atoms, n_nonzero)
+    margin = "" if np.isnan(spread) else f" ± {100 * spread:.2f}"
+    error = (
+        f"Error: held-out shapes have an error of {100 * surface.rmse(n_atoms, n_nonzero):.2f}{margin} % "
+        f"(root mean squared full distance; {n_folds} {held_out} held out in turn; {used})."
+    )
+    few = (
+        f"Few shapes: {n_used} shapes are too few to choose a size reliably, and nothing can be said about the "
+        f"stability of the atoms. Take the suggestion as a first guess; use at least {_FEW_SHAPES} shapes to decide."
+    )
+    return [few, error] if n_used < _FEW_SHAPES else [error]
+
+
+def _explain_sparsity(surface: ErrorSurface, n_atoms: int, n_nonzero: int) -> list[str]:
+    """Return a sentence on one atom per shape less and more; none where neither was measured."""
+    here, tried = surface.rmse(n_atoms, n_nonzero), surface.sparsities(n_atoms)
+    parts = []
+    if n_nonzero - 1 in tried:
+        gain = 1 - here / surface.rmse(n_atoms, n_nonzero - 1)
+        parts.append(f"the last of {n_nonzero} lowers the error by {100 * gain:.0f} %")
+    if n_nonzero + 1 in tried:
+        # At this error, with n − s − 1 dimensions left, both descriptions would have the same length.
+        excess = surface.description_length(n_atoms, n_nonzero + 1) - surface.description_length(n_atoms, n_nonzero)
+        error = surface.rmse(n_atoms, n_nonzero + 1)
+        even = max(error, PRECISION) * exp(-excess / (2 * max(surface.n_dimensions - n_nonzero - 1, 1)))
+        threshold = max(1 - even / max(here, PRECISION), LEAST_STEP)
+        parts.append(f"one more would gain {100 * (1 - error / here):.0f} % (threshold: {100 * threshold:.0f} %)")
+    elif n_nonzero == max(surface.sparsities()) and n_nonzero < n_atoms:
+        parts.append("more were not tried, and may be better: give a longer range of n_nonzero")
+    return [f"Atoms per shape: {', '.join(parts)}."] if parts else []
+
+
+def _explain_size(surface: ErrorSurface, n_atoms: int, n_nonzero: int, elbow: int, gain: float) -> str:
+    """Return a sentence on fewer and more atoms."""
+    sizes = surface.sizes(n_nonzero)
+    smaller = [size for size in sizes if size < n_atoms]
+    shown = sorted({*smaller[-1:], n_atoms, sizes[-1]})
+    errors = ", ".join(f"{100 * surface.rmse(size, n_nonzero):.2f} % with {size}" for size in shown)
+    if n_atoms == sizes[-1]:
+        last = "no larger size was tried, and more atoms may be better: give larger n_atoms"
+    else:
+        last = f"beyond {elbow} a further atom lowers it by less than {100 * gain:.0f} %"
+    if elbow != n_atoms:
+        last += f", and {n_atoms} atoms are more stable than {elbow}"
+    return f"Atoms: the error is {errors}; {last}."
+
+
+def _explain_stability(row: Row) -> str:
+    """Return a sentence on which atoms are reproducible, from what was measured at one size."""
+    n_named, n_atoms = row["n_named"], row["n_atoms"]
+    text = (
+        f"Stability: {n_named} of {n_atoms} atoms are reproducible (found again in both halves of the data); on "
+        f"average an atom is {row['distance']:.3f} from its match, and {row['chance']:.3f} from random shapes."
+    )
+    if n_named == 0:
+        return f"{text} Use the codes and reconstructions, but do not interpret single atoms."
+    if n_named < n_atoms:
+        return f"{text} stability_ of the final dictionary shows which of its atoms are reproducible."
+    return text

@@ -1,4 +1,4 @@
-"""The reasons for a suggestion, in words that need no knowledge of statistics, and the order of the rows of a set.
+"""The order of the rows of a set, and what it means for shapes that are held out.
 
 Neighboring rows that are similar, as in a recording, must be held out together, in blocks. Blocks of a set that is only
 sorted by label or file would lack some kinds of shapes and be full of others.
@@ -7,7 +7,6 @@ sorted by label or file would lack some kinds of shapes and be full of others.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp
 from typing import Any
 
 import numpy as np
@@ -15,96 +14,13 @@ import numpy as np
 from shapelex._typing import ComplexArray, IntArray
 from shapelex.estimators.folds import Fold
 from shapelex.geometry.distances import row_distances
-from shapelex.selection.error_surface import LEAST_STEP, PRECISION, AtomStability, ErrorSurface
-from shapelex.selection.tidy_table import Row
 from shapelex.spaces import Space
-
-FEW_SHAPES = 30
-"""Sets of fewer shapes do not allow conclusions on a size or on the stability of atoms."""
 
 # Rows are taken to be ordered where neighbors are closer than random pairs by this factor.
 _ORDERED = 0.7
 
 # A column is taken to be sorted where its value changes at most this often, relative to a random order.
 _SORTED = 0.5
-
-
-def explain_error(
-    surface: ErrorSurface, n_atoms: int, n_nonzero: int, n_folds: int, has_groups: bool, n_used: int, n_shapes: int
-) -> list[str]:
-    """Return sentences on the error of held-out shapes, and on a set that is too small for conclusions."""
-    held_out = "whole groups" if has_groups else "parts of the set"
-    used = f"{n_used} of {n_shapes} shapes, evenly spaced" if n_used < n_shapes else f"all {n_shapes} shapes"
-    spread = surface.spread(n_atoms, n_nonzero)
-    margin = "" if np.isnan(spread) else f" ± {100 * spread:.2f}"
-    error = (
-        f"Error: held-out shapes have an error of {100 * surface.rmse(n_atoms, n_nonzero):.2f}{margin} % "
-        f"(root mean squared full distance; {n_folds} {held_out} held out in turn; {used})."
-    )
-    few = (
-        f"Few shapes: {n_used} shapes are too few to choose a size reliably, and nothing can be said about the "
-        f"stability of the atoms. Take the suggestion as a first guess; use at least {FEW_SHAPES} shapes to decide."
-    )
-    return [few, error] if n_used < FEW_SHAPES else [error]
-
-
-def explain_choice(
-    surface: ErrorSurface, stability: AtomStability, n_atoms: int, n_nonzero: int, elbow: int, gain: float
-) -> list[str]:
-    """Return sentences on sparsity, size and stability."""
-    return [
-        *_explain_sparsity(surface, n_atoms, n_nonzero),
-        _explain_size(surface, n_atoms, n_nonzero, elbow, gain),
-        *(_explain_stability(row) for row in stability.rows() if row["n_atoms"] == n_atoms),
-    ]
-
-
-def _explain_sparsity(surface: ErrorSurface, n_atoms: int, n_nonzero: int) -> list[str]:
-    """Return a sentence on one atom per shape less and more; none where neither was measured."""
-    here, tried = surface.rmse(n_atoms, n_nonzero), surface.sparsities(n_atoms)
-    parts = []
-    if n_nonzero - 1 in tried:
-        gain = 1 - here / surface.rmse(n_atoms, n_nonzero - 1)
-        parts.append(f"the last of {n_nonzero} lowers the error by {100 * gain:.0f} %")
-    if n_nonzero + 1 in tried:
-        # At this error, with n − s − 1 dimensions left, both descriptions would have the same length.
-        excess = surface.description_length(n_atoms, n_nonzero + 1) - surface.description_length(n_atoms, n_nonzero)
-        error = surface.rmse(n_atoms, n_nonzero + 1)
-        even = max(error, PRECISION) * exp(-excess / (2 * max(surface.n_dimensions - n_nonzero - 1, 1)))
-        threshold = max(1 - even / max(here, PRECISION), LEAST_STEP)
-        parts.append(f"one more would gain only {100 * (1 - error / here):.0f} % (threshold: {100 * threshold:.0f} %)")
-    elif n_nonzero == max(surface.sparsities()) and n_nonzero < n_atoms:
-        parts.append("more were not tried, and may be better: give a longer range of n_nonzero")
-    return [f"Atoms per shape: {', '.join(parts)}."] if parts else []
-
-
-def _explain_size(surface: ErrorSurface, n_atoms: int, n_nonzero: int, elbow: int, gain: float) -> str:
-    """Return a sentence on fewer and more atoms."""
-    sizes = surface.sizes(n_nonzero)
-    smaller = [size for size in sizes if size < n_atoms]
-    shown = sorted({*smaller[-1:], n_atoms, sizes[-1]})
-    errors = ", ".join(f"{100 * surface.rmse(size, n_nonzero):.2f} % with {size}" for size in shown)
-    if n_atoms == sizes[-1]:
-        last = "no larger size was tried, and more atoms may be better: give larger n_atoms"
-    else:
-        last = f"beyond {elbow} a further atom lowers it by less than {100 * gain:.0f} %"
-    if elbow != n_atoms:
-        last += f", and {n_atoms} atoms are more stable than {elbow}"
-    return f"Atoms: the error is {errors}; {last}."
-
-
-def _explain_stability(row: Row) -> str:
-    """Return a sentence on which atoms are reproducible, from what was measured at one size."""
-    n_named, n_atoms = row["n_named"], row["n_atoms"]
-    text = (
-        f"Stability: {n_named} of {n_atoms} atoms are reproducible (found again in both halves of the data); on "
-        f"average an atom is {row['distance']:.3f} from its match, and {row['chance']:.3f} from random shapes."
-    )
-    if n_named == 0:
-        return f"{text} Use the codes and reconstructions, but do not interpret single atoms."
-    if n_named < n_atoms:
-        return f"{text} stability_ of the final dictionary shows which of its atoms are reproducible."
-    return text
 
 
 @dataclass(frozen=True)
