@@ -28,6 +28,11 @@ def pupfish(data_folder):
     return sx.ShapeSet(file["points"], metadata={"Pop": pop, "Sex": sex, "logSize": np.log(file["centroid_size"])})
 
 
+@pytest.fixture(scope="module")
+def fit(pupfish):
+    return st.shape_lm("shape ~ Sex * Pop", pupfish, aligned=True)
+
+
 def same_table(table, **columns):
     for name, printed in columns.items():
         if name == "P":
@@ -132,8 +137,7 @@ class TestPupfish:
         same_table(table, SS="0.014019 0.007615 0.007661 0.002954 0.024084 0.056333",
                    F="28.5232 15.4933 15.5860 6.0105", P="0.001 0.001 0.001 0.002")  # fmt: skip
 
-    def test_manova(self, pupfish):
-        fit = st.shape_lm("shape ~ Sex * Pop", pupfish, aligned=True)
+    def test_manova(self, fit):
         same_table(fit.table, F="28.209 16.320 6.173")
         found = fit.manova()
         # All 53 components are used, more than the 50 residual degrees of freedom.
@@ -142,8 +146,7 @@ class TestPupfish:
         for p, printed in zip(found.table["P(Pillai)"], (0.001, 0.070, 0.706), strict=True):
             same_p(p, printed)
 
-    def test_trajectories(self, pupfish):
-        fit = st.shape_lm("shape ~ Sex * Pop", pupfish, aligned=True)
+    def test_trajectories(self, fit):
         paths = st.trajectories(fit, "Pop", "Sex")
         assert paths.points == ["F", "M"]
         all_digits(paths.lengths[["Marsh", "Sinkhole"]], "0.04611590 0.02568508")
@@ -151,8 +154,7 @@ class TestPupfish:
         same_p(paths.table["P_length"][0], 0.001)
         same_p(paths.table["P_angle"][0], 0.001)
 
-    def test_pairs_of_means(self, pupfish):
-        fit = st.shape_lm("shape ~ Sex * Pop", pupfish, aligned=True, permutations=9)
+    def test_pairs_of_means(self, fit):
         found = pairs_of(st.pairwise(fit, ["Pop", "Sex"]))
         names = {"MF": "Marsh.F", "MM": "Marsh.M", "SF": "Sinkhole.F", "SM": "Sinkhole.M"}
         printed = {"MF SF": "0.03302552", "MF MM": "0.04611590", "MF SM": "0.03881514", "SF MM": "0.04605211",
