@@ -1,11 +1,8 @@
 """Pictures of codes over time: which frames are drawn, and with which states, rates and shapes."""
 
-from typing import Any
-
 import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
@@ -18,12 +15,12 @@ mpl.use("Agg")
 
 
 @pytest.fixture
-def ax() -> Axes:
+def ax():
     return Figure(figsize=(5, 3), layout="constrained").subplots()
 
 
 @pytest.fixture(scope="module")
-def crawl() -> tuple[sx.ShapeSet, Any]:
+def crawl():
     """Return two worms of 14 and 20 frames, one of them without coordinates, and their codes."""
     worms = sx.datasets.make_worms(20, 2, 12, random_state=0)[6:]
     model = sx.ShapeDictionary(5, 2, random_state=0, tol=1e-2).fit(worms)

@@ -55,12 +55,16 @@ def test_slippage_and_what_register_returns():
     assert prepared.preparation.is_registered
 
 
+def exchange_ends(worms, rows):
+    """Return configurations in which some worms begin with their tails."""
+    configurations = np.asarray(worms).copy()
+    configurations[rows] = configurations[rows, ::-1]
+    return configurations
+
+
 def test_swapped_ends_are_mended_with_a_remark():
-    worms = sx.datasets.make_worms(50, 2, random_state=0)
-    rows = np.asarray(worms).copy()
-    swapped = [10, 11, 12, 70, 99]
-    rows[swapped] = rows[swapped, ::-1]
-    found = register_sequence(worms.replace(configurations=rows))
+    worms, swapped = sx.datasets.make_worms(50, 2, random_state=0), [10, 11, 12, 70, 99]
+    found = register_sequence(worms.replace(configurations=exchange_ends(worms, swapped)))
     np.testing.assert_array_equal(found.configurations, np.asarray(worms))
     assert np.flatnonzero(found.is_reversed).tolist() == swapped
     assert "exchanged between two frames 5 times: 5 of 100 frames were reversed" in found.remarks[0]
@@ -68,18 +72,12 @@ def test_swapped_ends_are_mended_with_a_remark():
     assert not found.slippage.any()
 
 
-def test_swapped_ends_of_shapes_without_pose():
+def test_most_frames_keep_their_direction_whatever_their_pose():
     worms = sx.datasets.make_worms(50, 1, random_state=0)
-    rows = sx.align_to_mean(worms)
-    rows = np.asarray(getattr(rows, "configurations", rows)).copy()
-    rows[20:25] = rows[20:25, ::-1]
-    found = register_sequence(rows, worms.space)
-    assert np.flatnonzero(found.is_reversed).tolist() == [20, 21, 22, 23, 24]
-
-
-def test_most_frames_keep_their_direction():
-    worms = sx.datasets.make_worms(30, 1, random_state=0)
-    rows = np.asarray(worms).copy()
-    rows[5:] = rows[5:, ::-1]
-    found = register_sequence(rows, worms.space)
-    assert np.flatnonzero(found.is_reversed).tolist() == [0, 1, 2, 3, 4]
+    aligned = sx.align_to_mean(worms)
+    for X, swapped, reversed_frames in (
+        (getattr(aligned, "configurations", aligned), list(range(20, 25)), list(range(20, 25))),
+        (worms, list(range(5, 50)), list(range(5))),
+    ):
+        found = register_sequence(exchange_ends(X, swapped), worms.space)
+        assert np.flatnonzero(found.is_reversed).tolist() == reversed_frames
