@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 import shapelex as sx
 from shapelex.statistics.grouping import group_units
 from shapelex.statistics.local_differences import permuted_traces
+from tests.statistics.simulated import make_shapes
 
 pd = pytest.importorskip("pandas")
 
@@ -115,3 +116,14 @@ def test_plot_marks_what_differs(n_groups, lines):
     assert labels.count("differs") == 1
     assert len([label for label in labels if label[0] in "abc"]) == n_groups
     assert len(ax.collections) == (n_groups == 2)
+
+
+def test_plot_of_open_landmarks_has_numbered_points(rng):
+    test = sx.statistics.local_test(make_shapes(rng, 30, effect=0.3, groups=3), "group", permutations=99)
+    ax = test.plot(Figure().subplots())
+    assert all(line.get_linestyle() == "None" for line in ax.lines)
+    assert [text.get_text() for text in ax.texts] == [str(number) for number in range(1, 7)]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b", "c", "differs"]
+    assert "Landmarks that differ, counted from 1:" in str(test)
+    assert "parameter" not in test.to_dataframe()
+    assert not test.plot(Figure().subplots(), lines=True).texts

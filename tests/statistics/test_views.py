@@ -178,6 +178,15 @@ class TestSymmetry:
         assert not plain.remarks
         assert plain.table.index.tolist() == ["individual", "side", "individual:side", "total"]
 
+    def test_several_shapes_of_a_side_are_replicates(self, rng):
+        X, who, side = make_shapes(rng, 24).configurations, np.repeat(range(6), 4), np.tile(["left", "right"], 12)
+        named = st.symmetry(X, who, side, replicate=np.tile([1, 1, 2, 2], 6), permutations=9)
+        unnamed = st.symmetry(X, who, side, permutations=9)
+        assert unnamed.table["Df"].tolist() == [5, 1, 5, 12, 23]
+        pd.testing.assert_frame_equal(named.table, unnamed.table)
+        assert any("2 shapes of a side" in one for one in unnamed.remarks)
+        assert not any("shapes of a side" in one for one in named.remarks)
+
 
 def test_intraclass_correlation_is_the_share_between_specimens(rng):
     base = np.exp(2j * np.pi * np.arange(8) / 8)
@@ -246,30 +255,3 @@ def test_pairs_say_where_their_null_model_contains_the_groups(rng):
     assert not any("null model" in one for one in other.remarks)
     alone = st.pairwise(st.shape_lm("shape ~ site + group", shapes, permutations=9), "group")
     assert not any("null model" in one for one in alone.remarks)
-
-
-class TestSidesAndReplicates:
-    @pytest.fixture
-    def wings(self, rng):
-        return make_shapes(rng, 24, n_points=7).configurations, np.repeat(range(6), 4), np.tile(["left", "right"], 12)
-
-    def test_several_shapes_of_a_side_are_replicates(self, wings):
-        X, who, side = wings
-        named = st.symmetry(X, who, side, replicate=np.tile([1, 1, 2, 2], 6), permutations=9)
-        unnamed = st.symmetry(X, who, side, permutations=9)
-        assert unnamed.table["Df"].tolist() == [5, 1, 5, 12, 23]
-        pd.testing.assert_frame_equal(named.table, unnamed.table)
-        assert any("2 shapes of a side" in one for one in unnamed.remarks)
-        assert not any("shapes of a side" in one for one in named.remarks)
-
-
-class TestFigures:
-    def test_open_landmarks_are_numbered_points(self, rng):
-        test = st.local_test(make_shapes(rng, 30, effect=0.3, groups=3), "group", permutations=99)
-        ax = draw(test)
-        assert all(line.get_linestyle() == "None" for line in ax.lines)
-        assert [text.get_text() for text in ax.texts] == [str(number) for number in range(1, 7)]
-        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b", "c", "differs"]
-        assert "Landmarks that differ, counted from 1:" in str(test)
-        assert "parameter" not in test.to_dataframe()
-        assert not test.plot(Figure().subplots(), lines=True).texts
