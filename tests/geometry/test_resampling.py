@@ -56,17 +56,6 @@ def test_equispaced_polylines_stay_as_they_are(n_points, closed, offset):
     np.testing.assert_allclose(sx.resample(circle, n_points, closed=closed), circle, atol=1e-9 + 1e-15 * abs(offset))
 
 
-@given(polylines, st.integers(4, 60), st.booleans())
-def test_steps_along_the_polyline_are_equal(line, n_points, closed):
-    assume(np.abs(np.diff(line)).min() > 1e-3 and abs(line[-1] - line[0]) > 1e-3)
-    n_fine = 60 * (n_points - (not closed)) + (not closed)
-    fine = sx.resample(line, n_fine, closed=closed)
-    np.testing.assert_allclose(fine[::60], sx.resample(line, n_points, closed=closed), atol=1e-8)
-    length = np.abs(np.diff(line)).sum() + (abs(line[-1] - line[0]) if closed else 0)
-    # A chord is never longer than its piece of the polyline.
-    assert np.abs(np.diff(fine)).max() <= length / (n_fine - (not closed)) * (1 + 1e-9)
-
-
 @given(polylines, st.data(), st.booleans())
 def test_repeated_vertices_change_nothing(line, data, closed):
     assume(np.abs(np.diff(line)).sum() > 1e-3)
