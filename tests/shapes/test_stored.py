@@ -116,6 +116,26 @@ def test_all_methods_take_such_sets(store):
     assert "50 shapes" in stored._repr_html_()
 
 
+def test_dask_arrays_are_not_computed():
+    da = pytest.importorskip("dask.array")
+    points = np.random.default_rng(1).normal(size=(50, 6, 2)).astype(np.float32)
+    sizes = [points[:20], points[:0], points[20:]]
+    lazy = sx.ShapeSet(da.concatenate([da.from_array(part, chunks=(7, 3, 1)) for part in sizes]), labels=["a"] * 50)
+    shapes = sx.ShapeSet(points, labels=["a"] * 50)
+    for made, expected in (
+        (lazy, shapes),
+        (lazy[[30, 3]], shapes[[30, 3]]),
+        (lazy[5:5], shapes[5:5]),
+        (lazy + lazy[:9], shapes + shapes[:9]),
+        (lazy.replace(space=sx.BSpline(6)), shapes.replace(space=sx.BSpline(6))),
+    ):
+        assert isinstance(made.configurations, da.Array)
+        assert (made.shape, made.dtype) == (expected.shape, np.complex64)
+        assert made.equals(expected)
+    assert lazy.summary() == shapes.summary()
+    assert all(block.in_memory for block in lazy.blocks())
+
+
 def test_real_points_become_complex(store):
     points = np.random.default_rng(1).normal(size=(50, 6, 2)).astype(np.float32)
     stored = sx.ShapeSet(store(points))

@@ -576,9 +576,11 @@ def join_sets(sets: Iterable[ShapeSet], join_series: Callable[..., Column]) -> S
             absent = -1 if name == f"{METADATA}frame" else None
             joined = join_series(given, sizes) if name == "sequence" else join_columns(given, sizes, absent)
             columns[name] = read_only_view(joined)
+    rows: Any = np.concatenate([part.configurations for part in parts])
     has_one_origin = all(part.provenance == first.provenance for part in parts)
     return first._with(
-        configurations=read_only_view(np.concatenate([part.configurations for part in parts])),
+        # Dask arrays make up one that is not computed.
+        configurations=read_only_view(rows) if isinstance(rows, np.ndarray) else rows,
         columns=Columns(sum(sizes), columns),
         missing="allow" if any(part.missing == "allow" for part in parts) else "error",
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
