@@ -360,13 +360,10 @@ def _hide_landmarks(present: BoolArray, share: float, n_times: int, generator: n
     n_hidden = np.clip(np.round(share * counts), 1, np.maximum(counts - 3, 0)).astype(int)
     if not n_hidden.any():
         raise NonFiniteError("X has no shape of more than three landmarks, so none can be hidden to measure the error.")
-    masks = []
-    for _ in range(n_times):
-        # The smallest keys of the present landmarks are hidden; missing ones come last.
-        keys = np.where(present, generator.random(present.shape), 2.0)
-        ranks = np.argsort(np.argsort(keys, axis=1), axis=1)
-        masks.append(present & (ranks >= n_hidden[:, None]))
-    return masks
+    # The smallest keys of the present landmarks are hidden; missing ones come last.
+    keys = np.where(present, generator.random((n_times, *present.shape)), 2.0)
+    ranks = np.argsort(np.argsort(keys, axis=2), axis=2)
+    return list(present & (ranks >= n_hidden[:, None]))
 
 
 def _landmarks_of(dictionary: ShapeDictionary, is_fitted: bool, X: ArrayLike) -> Landmarks | None:
