@@ -94,7 +94,7 @@ def test_records_do_not_depend_on_the_parts(tmp_path_factory, reader, texts, dat
 
 
 POINT = "0.123456789 -0.987654321\n"
-ROWS_OF_SHAPES = "".join(f"a{n // 50},{n % 50},0.123456789,-0.987654321,oak,7\n" for n in range(12_000))
+ROWS_OF_SHAPES = "".join(f"a{n // 50},{n % 50},0.123456789,-0.987654321,oak,7\n" for n in range(15_000))
 # Shapes in files of some hundred thousand characters.
 MEMORY = {
     "a.tps": (tps, 100, ("LM=100\n" + POINT * 100 + "ID=1\n") * 100),
@@ -104,8 +104,8 @@ MEMORY = {
         100,
         "[individuals]\n100\n[landmarks]\n100\n[dimensions]\n2\n[rawpoints]\n" + POINT * 10_000,
     ),
-    "long.csv": (_csv, 240, "id,landmark,x,y,label,site\n" + ROWS_OF_SHAPES),
-    "wide.csv": (_csv, 2200, ",".join(f"x{n},y{n}" for n in range(10)) + "\n" + (",0.12345678" * 20 + "\n")[1:] * 2200),
+    "long.csv": (_csv, 300, "id,landmark,x,y,label,site\n" + ROWS_OF_SHAPES),
+    "wide.csv": (_csv, 2600, ",".join(f"x{n},y{n}" for n in range(10)) + "\n" + (",0.12345678" * 20 + "\n")[1:] * 2600),
 }
 
 
