@@ -1,7 +1,6 @@
-"""Arrays of other libraries: torch tensors, and arrays of the Python array API standard.
+"""Convert torch tensors and arrays of the Python array API standard to NumPy arrays, and results to such arrays.
 
-Input: such arrays, on any device. Output: NumPy arrays to compute with, and results as arrays of the kind that was
-given, on the same device. No library is imported here that the caller has not imported already.
+No library is imported here that the caller has not imported already.
 """
 
 import sys

@@ -1,32 +1,13 @@
-"""Libraries that only some files need: a name in, the module out, or an error that says what to install."""
+"""Import libraries that only some files need, or say what to install."""
 
 from importlib import import_module
 from typing import Any
 
 
 def load_library(module: str, distribution: str, purpose: str, extra: str = "io") -> Any:
-    """Return an optional module, imported now.
+    """Return an optional module, imported now; the error where it is not installed names its extra.
 
-    Parameters
-    ----------
-    module : str
-        Name to import.
-    distribution : str
-        Name under which it is installed.
-    purpose : str
-        What needs it, for the message.
-    extra : str
-        The extra that brings it.
-
-    Returns
-    -------
-    module
-        The module.
-
-    Raises
-    ------
-    ImportError
-        If it is not installed; the message names the extra that brings it.
+    `distribution` is the name under which it is installed, and `purpose` what needs it.
     """
     try:
         return import_module(module)

@@ -1,4 +1,4 @@
-"""Sets of shapes, and collections of configurations that are read in blocks, whatever they are stored in."""
+"""Hold sets of shapes, and read their configurations in blocks, whatever they are stored in."""
 
 from shapelex.shapes.set import ShapeSet
 

@@ -1,4 +1,4 @@
-"""Opens anything that a user may pass as shapes as a collection."""
+"""Open anything that a user may pass as shapes as a collection."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,8 +1,4 @@
-"""A sheet of metadata, whose rows are joined to shapes by a key.
-
-Input: a data frame, and the name of the column that shapes are found by. Output: shapes with its columns, and remarks
-on rows and shapes that have no counterpart.
-"""
+"""Join the rows of a sheet of metadata to shapes, by a column that names the shapes."""
 
 import re
 from collections import Counter

@@ -1,7 +1,7 @@
-"""Shapes as small pictures in HTML, for notebooks.
+"""Draw shapes as small pictures in HTML, for notebooks.
 
-Input: configurations and their space. Output: text with one inline SVG per shape, which takes the color of the text
-around it, so that it can be read on light and on dark pages. Nothing is loaded, and all captions are escaped.
+The inline SVG takes the color of the text around it, so that it can be read on light and on dark pages. Nothing is
+loaded, and all captions are escaped.
 """
 
 from collections.abc import Sequence
