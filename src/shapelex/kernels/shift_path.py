@@ -47,7 +47,8 @@ def follow_shifts(to_target, to_previous, starts, out_shift):
                         place = before
                 pointers[t, s] = place
                 following[s] = least + to_target[t, s]
-        cost[:] = following
+        # An assignment to a slice would compile the message of its error, which takes longer than all of this.
+        cost, following = following, cost
     state = np.argmin(cost)
     for t in range(n_frames - 1, -1, -1):
         out_shift[t] = state
