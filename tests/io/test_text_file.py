@@ -94,7 +94,7 @@ def test_records_do_not_depend_on_the_parts(tmp_path_factory, reader, texts, dat
 
 
 POINT = "0.123456789 -0.987654321\n"
-ROWS_OF_SHAPES = "".join(f"a{n // 50},{n % 50},0.123456789,-0.987654321,oak,7\n" for n in range(15_000))
+ROWS_OF_SHAPES = "".join(f"a{n // 50},{n % 50},0.123456789,-0.987654321,oak,7\n" for n in range(20_000))
 # Shapes in files of some hundred thousand characters.
 MEMORY = {
     "a.tps": (tps, 100, ("LM=100\n" + POINT * 100 + "ID=1\n") * 100),
@@ -104,7 +104,7 @@ MEMORY = {
         100,
         "[individuals]\n100\n[landmarks]\n100\n[dimensions]\n2\n[rawpoints]\n" + POINT * 10_000,
     ),
-    "long.csv": (_csv, 300, "id,landmark,x,y,label,site\n" + ROWS_OF_SHAPES),
+    "long.csv": (_csv, 400, "id,landmark,x,y,label,site\n" + ROWS_OF_SHAPES),
     "wide.csv": (_csv, 2600, ",".join(f"x{n},y{n}" for n in range(10)) + "\n" + (",0.12345678" * 20 + "\n")[1:] * 2600),
 }
 
@@ -114,6 +114,8 @@ def test_memory_holds_a_part_of_the_file(tmp_path, name):
     reader, n_shapes, text = MEMORY[name]
     path = tmp_path / name
     path.write_text(text)
+    # What the reader imports on its first call is not counted.
+    next(reader.read_records(path))
     with small_parts(1 << 12, 1000):
         n_records, peak = peak_bytes(reader.read_records(path))
     assert n_records == n_shapes
