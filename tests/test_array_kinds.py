@@ -99,7 +99,10 @@ def test_estimators(kind, estimator, methods):
     for name in methods:
         found = getattr(estimator, name)(make(X))
         assert is_kind(found), name
-        np.testing.assert_allclose(to_numpy(found), expected[name], rtol=1e-12, atol=1e-12)
+        # Convolutions are in single precision, and a GPU adds in another order.
+        is_single = kind == "cuda" and isinstance(estimator, sx.OutlineConvolutions)
+        tolerance = 1e-4 if is_single else 1e-12
+        np.testing.assert_allclose(to_numpy(found), expected[name], rtol=tolerance, atol=tolerance)
 
 
 @on_all_kinds

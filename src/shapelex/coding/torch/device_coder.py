@@ -149,7 +149,7 @@ class DeviceCoder(DictionaryCoder):
         current = torch.cuda.current_stream(self.device)
         travel = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
 
-        def send(start: int) -> Tensor:
+        def send(start: int) -> "Tensor":
             block = rows[start : start + size]
             # Only pinned memory travels while the GPU computes.
             staged = torch.empty(block.shape, dtype=self._atoms.dtype, pin_memory=True)
