@@ -13,8 +13,7 @@ from shapelex._blas import single_blas_thread
 from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_choice, check_count, check_not_negative, check_weights
-from shapelex.estimators.atom_plot import AtomPlotMixin
-from shapelex.estimators.base import ShapeReconstructor, all_or_nothing, as_generator
+from shapelex.estimators.base import AtomPlotMixin, ShapeReconstructor, all_or_nothing, as_generator
 from shapelex.geometry.alignment import phases, remove_along
 from shapelex.geometry.geodesics import exp_rows
 from shapelex.learning.start import initial_atoms

@@ -12,8 +12,14 @@ from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_weights
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
-from shapelex.estimators.atom_plot import AtomPlotMixin
-from shapelex.estimators.base import ShapeReconstructor, as_generator, check_dense_codes, count_jobs, preparation_of
+from shapelex.estimators.base import (
+    AtomPlotMixin,
+    ShapeReconstructor,
+    as_generator,
+    check_dense_codes,
+    count_jobs,
+    preparation_of,
+)
 from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, check_verbose, with_callbacks
 from shapelex.estimators.shape_dictionary import RENEWED_PARAMETERS
 from shapelex.exceptions import CodesError

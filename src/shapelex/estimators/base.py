@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -28,6 +28,7 @@ from shapelex.exceptions import (
     PreparationWarning,
 )
 from shapelex.geometry import register
+from shapelex.plotting import plot_atoms
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.shapes.preparation import Preparation
@@ -36,6 +37,9 @@ from shapelex.shapes.thumbnails import html_with_thumbnails
 from shapelex.spaces import Space
 from shapelex.store.model_file import save_estimator
 from shapelex.store.schema import Schema
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _log = logging.getLogger(__name__)
 
@@ -264,6 +268,29 @@ class ShapeReconstructor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Save
     def __sklearn_is_fitted__(self) -> bool:
         # An interrupted fit may leave a space, but nothing to transform by.
         return hasattr(self, "_n_features_out")
+
+
+class AtomPlotMixin:
+    """The method ``plot`` of an estimator with the attributes ``atoms_`` and ``space_``."""
+
+    def plot(self, **options: Any) -> "Axes":
+        """Draw the atoms as a gallery, in a common pose, most used first.
+
+        Parameters
+        ----------
+        **options
+            Options of :func:`shapelex.plotting.plot_atoms`, such as `pose`, `n_columns`, `points` and `ax`.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+
+        See Also
+        --------
+        shapelex.plotting.plot_reconstructions : What the dictionary makes of shapes.
+        """
+        return plot_atoms(self, **options)
 
 
 def preparation_of(X: Any) -> Preparation | None:

@@ -22,8 +22,7 @@ from shapelex.coding.blocks import (
 )
 from shapelex.coding.coders import CODERS, CodedBlock, Coding
 from shapelex.coding.codes import shape_columns
-from shapelex.estimators.atom_plot import AtomPlotMixin
-from shapelex.estimators.base import ShapeReconstructor, check_dense_codes, count_jobs
+from shapelex.estimators.base import AtomPlotMixin, ShapeReconstructor, check_dense_codes, count_jobs
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.storage import Shapes
