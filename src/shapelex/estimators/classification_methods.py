@@ -242,16 +242,17 @@ class ConvolutionRidge(Method):
     def _standardize(self, X: ComplexArray, mirror: bool) -> FloatArray:
         """Learn features and their scales, and return those of at most MAX_COMPARED_SHAPES shapes."""
         self._convolutions = OutlineConvolutions(self.space, mirror, self.seed).fit(X)
-        self._means, self._scales = np.zeros(1), np.ones(1)
-        features = self._features(X[:: -(-len(X) // MAX_COMPARED_SHAPES)])
+        step = -(-len(X) // MAX_COMPARED_SHAPES)
+        features = np.asarray(self._convolutions.transform(X[::step]), dtype=np.float64)
         self._means = features.mean(axis=0)
         # A constant feature stays 0 but for rounding.
         self._scales = features.std(axis=0) + _MIN_DEVIATION
-        return (features - self._means) / self._scales
+        rows: FloatArray = (features - self._means) / self._scales
+        return rows
 
     def _features(self, X: ComplexArray) -> FloatArray:
-        features: FloatArray = np.asarray(self._convolutions.transform(X), dtype=np.float64)
-        return (features - self._means) / self._scales
+        features: FloatArray = (np.asarray(self._convolutions.transform(X)) - self._means) / self._scales
+        return features
 
 
 def _centered_targets(numbers: IntArray) -> tuple[FloatArray, FloatArray]:
