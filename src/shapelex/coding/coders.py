@@ -16,7 +16,6 @@ from shapelex._validation import check_choice, check_count, check_flag, check_no
 from shapelex.coding.codes import SparseCodes
 from shapelex.exceptions import DeviceError, ParameterError, ParameterTypeError, SearchTooLargeError, ShapeInputError
 from shapelex.kernels.alignment import aligned_zeros
-from shapelex.kernels.beam import beam_batch
 from shapelex.kernels.exact import enumerate_batch
 from shapelex.kernels.polish import polish_batch
 from shapelex.kernels.pursuit import pursue_batch
@@ -270,11 +269,11 @@ def _numba_pursuit(inputs: KernelInputs, outputs: KernelOutputs, width: int, by_
     if len(inputs.atoms) * outputs.support.shape[1] <= MAX_ENTRIES:
         pursue_lanes_batch(*inputs, by_correlation, *outputs)
     else:
-        pursue_batch(*inputs, by_correlation, score_workspace(inputs), *outputs)
+        pursue_batch(*inputs, by_correlation, 1, score_workspace(inputs), *outputs)
 
 
 def _numba_beam(inputs: KernelInputs, outputs: KernelOutputs, width: int) -> None:
-    beam_batch(*inputs, width, score_workspace(inputs), *outputs)
+    pursue_batch(*inputs, 0, width, score_workspace(inputs), *outputs)
 
 
 def polish_on_cpu(inputs: KernelInputs, outputs: KernelOutputs) -> None:
