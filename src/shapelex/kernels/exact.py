@@ -9,6 +9,8 @@ Rows of a lane are the contiguous axis. Every lane is full, the last one padded 
 depend on the rows beside it.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from shapelex.kernels.alignment import aligned_like
@@ -90,24 +92,12 @@ def step_down(corr, along, b_re, b_im, out_corr):
 
 
 @kernel(fastmath=FAST)
-def score_leaf(corr, along, b_re, b_im, inv_left, rank, margin, best):
-    """Compare one leaf with the best so far, for all rows of the lane.
+def score_two_leaves(corr, next_corr, along, b_re, b_im, inv_left, c_re, c_im, next_inv_left, rank, margin, best):
+    """Compare two leaves with the best so far, for all rows of the lane.
 
     ``best`` holds the gains to beat, which are `margin` (a factor a few roundings above 1) times the best gains, then
     the ranks, as floats: the comparison and both choices run in one vector type.
     """
-    for s in range(LANE):
-        re = corr[s] - (b_re * along[s] + b_im * along[LANE + s])
-        im = corr[LANE + s] - (b_re * along[LANE + s] - b_im * along[s])
-        total = along[2 * LANE + s] + (re * re + im * im) * inv_left
-        is_better = total > best[s]
-        best[s] = total * margin if is_better else best[s]
-        best[LANE + s] = rank if is_better else best[LANE + s]
-
-
-@kernel(fastmath=FAST)
-def score_two_leaves(corr, next_corr, along, b_re, b_im, inv_left, c_re, c_im, next_inv_left, rank, margin, best):
-    """Do the work of two calls of :func:`score_leaf` with half the loads."""
     next_rank = rank + best.dtype.type(1)
     for s in range(LANE):
         t_re, t_im, gain = along[s], along[LANE + s], along[2 * LANE + s]
@@ -136,36 +126,102 @@ def write_leaf(corr, along, b_re, b_im, inv_left, out):
 
 
 @kernel(fastmath=FAST)
-def enumerate_lane(gram, independent, margin, size, basis, left, corr, along, following, best, out):
+def visit_leaves(corr, along, basis, inv_left, first, n_visited, margin, best, out):
+    """Score the supports that end in each atom from `first` on, or write their errors to the next rows of `out`."""
+    n_atoms = inv_left.shape[0]
+    b_re, b_im = basis[0], basis[1]
+    if out.shape[0] > 0:
+        for j in range(first, n_atoms):
+            write_leaf(corr[j], along, b_re[j], b_im[j], inv_left[j], out[n_visited + j - first])
+        return
+    zero = inv_left.dtype.type(0)
+    rank = inv_left.dtype.type(n_visited)
+    for j in range(first, n_atoms, 2):
+        # The last of an odd number competes with a copy that gains nothing.
+        i = min(j + 1, n_atoms - 1)
+        next_inv_left = inv_left[i] if i > j else zero
+        score_two_leaves(
+            corr[j], corr[i], along, b_re[j], b_im[j], inv_left[j], b_re[i], b_im[i], next_inv_left, rank, margin, best
+        )
+        rank += inv_left.dtype.type(2)
+
+
+class Tree(NamedTuple):
+    """What is known of the atoms on the way to the present support, and of a lane of rows.
+
+    ``corr`` (depth, n_atoms, 2 * LANE) are the correlations left, of which ``corr[0]`` is given, and ``along`` as
+    :func:`enter` writes it; ``inv_left`` (n_atoms,) are the inverse norms left at a leaf, 0 for atoms that are skipped,
+    and ``following`` the next atom to take at each depth. ``best`` is described in :func:`score_two_leaves`.
+    """
+
+    basis: Any
+    left: Any
+    inv_left: Any
+    corr: Any
+    along: Any
+    following: Any
+    best: Any
+
+
+@kernel()
+def allocate_tree(size, gram):
+    """Arrays for supports of up to `size` atoms; nothing is along no direction."""
+    n_atoms, dtype = gram.shape[0], gram.dtype
+    n_kept = max(size - 1, 1)
+    along = aligned_like((size + 1) * 3 * LANE, gram).reshape((size + 1, 3 * LANE))
+    along[0] = 0
+    return Tree(
+        np.empty((size, 2, n_atoms), dtype=dtype),
+        np.empty((size + 1, n_atoms), dtype=dtype),
+        np.empty(n_atoms, dtype=dtype),
+        aligned_like(n_kept * n_atoms * 2 * LANE, gram).reshape((n_kept, n_atoms, 2 * LANE)),
+        along,
+        np.empty(size + 1, dtype=np.int64),
+        aligned_like(2 * LANE, gram),
+    )
+
+
+@kernel()
+def read_lane(correlations, first, tree):
+    """Read the correlations of a lane, the rows from `first` on; return their number."""
+    n_here = min(LANE, correlations.shape[0] - first)
+    corr = tree.corr[0]
+    if n_here < LANE:
+        corr[:] = 0
+    for j in range(corr.shape[0]):
+        for s in range(n_here):
+            corr[j, s] = correlations[first + s, 2 * j]
+            corr[j, LANE + s] = correlations[first + s, 2 * j + 1]
+    return n_here
+
+
+@kernel(fastmath=FAST)
+def enumerate_lane(gram, independent, margin, size, tree, out):
     """Find the best support of `size` atoms for every row of a lane.
 
-    ``corr[0]`` holds the correlations ``(n_atoms, 2 * LANE)``, ``along[0]`` zeros. ``best`` gets `margin` times
-    the gains, then the lexicographic ranks of the best supports, the first of those that are equal up to `margin`.
-    Where `out` (n_supports, LANE) has rows, it gets the squared residuals of all supports instead.
-    Returns whether atoms other than zero were skipped because those before them in a support span them.
+    ``tree.best`` gets `margin` times the gains, then the lexicographic ranks of the best supports, the first of those
+    that are equal up to `margin`. Where `out` (n_supports, LANE) has rows, it gets the squared residuals of all
+    supports instead. Returns whether atoms other than zero were skipped because those before them in a support span
+    them.
     """
+    basis, left, inv_left, corr, along, following, best = tree
     n_atoms = gram.shape[0]
     zero = gram.dtype.type(0)
     one = gram.dtype.type(1)
     for j in range(n_atoms):
         left[0, j] = gram[j, 0, j]
-    rank = zero
-    writes = out.shape[0] > 0
-    n_written = 0
     best[:LANE] = -one
     best[LANE:] = 0
-    if size == 1:
-        for j in range(n_atoms):
-            inv_left = one / left[0, j] if left[0, j] > independent else zero
-            if writes:
-                write_leaf(corr[0, j], along[0], zero, zero, inv_left, out[j])
-            else:
-                score_leaf(corr[0, j], along[0], zero, zero, inv_left, rank, margin, best)
-            rank += one
-        return False
+    n_visited = 0
     has_skipped = False
     depth = 0
     following[0] = 0
+    if size == 1:
+        basis[0] = 0
+        for j in range(n_atoms):
+            inv_left[j] = one / left[0, j] if left[0, j] > independent else zero
+        visit_leaves(corr[0], along[0], basis[0], inv_left, 0, 0, margin, best, out)
+        return False
     while depth >= 0:
         atom = following[depth]
         if atom > n_atoms - (size - depth):
@@ -174,46 +230,19 @@ def enumerate_lane(gram, independent, margin, size, basis, left, corr, along, fo
         following[depth] = atom + 1
         inv_norm = descend(gram, basis, left, depth, atom, independent)
         has_skipped |= inv_norm == 0 and left[0, atom] > independent
-        here = along[depth + 1]
-        enter(corr[depth, atom], inv_norm, along[depth], here)
-        b_re, b_im, remaining = basis[depth, 0], basis[depth, 1], left[depth + 1]
+        enter(corr[depth, atom], inv_norm, along[depth], along[depth + 1])
         if depth + 2 < size:
             for j in range(atom + 1, n_atoms):
-                step_down(corr[depth, j], here, b_re[j], b_im[j], corr[depth + 1, j])
+                step_down(corr[depth, j], along[depth + 1], basis[depth, 0, j], basis[depth, 1, j], corr[depth + 1, j])
             depth += 1
             following[depth] = atom + 1
             continue
-        j = atom + 1
-        while writes and j < n_atoms:
-            inv_left = one / remaining[j] if remaining[j] > independent else zero
-            write_leaf(corr[depth, j], here, b_re[j], b_im[j], inv_left, out[n_written])
-            n_written += 1
-            j += 1
-        while j < n_atoms:
-            inv_left = one / remaining[j] if remaining[j] > independent else zero
-            has_skipped |= inv_left == 0 and left[0, j] > independent
-            if j + 1 == n_atoms:
-                score_leaf(corr[depth, j], here, b_re[j], b_im[j], inv_left, rank, margin, best)
-                rank += one
-                break
-            next_inv_left = one / remaining[j + 1] if remaining[j + 1] > independent else zero
-            has_skipped |= next_inv_left == 0 and left[0, j + 1] > independent
-            score_two_leaves(
-                corr[depth, j],
-                corr[depth, j + 1],
-                here,
-                b_re[j],
-                b_im[j],
-                inv_left,
-                b_re[j + 1],
-                b_im[j + 1],
-                next_inv_left,
-                rank,
-                margin,
-                best,
-            )
-            rank += one + one
-            j += 2
+        for j in range(atom + 1, n_atoms):
+            is_free = left[depth + 1, j] > independent
+            inv_left[j] = one / left[depth + 1, j] if is_free else zero
+            has_skipped |= not is_free and left[0, j] > independent
+        visit_leaves(corr[depth], along[depth + 1], basis[depth], inv_left, atom + 1, n_visited, margin, best, out)
+        n_visited += n_atoms - 1 - atom
     return has_skipped
 
 
@@ -242,6 +271,16 @@ def unrank(rank, counts, size, out_support):
             count = counts[n_atoms - atom - 1, size - level - 1]
         out_support[level] = atom
         atom += 1
+
+
+@kernel(fastmath=FAST)
+def subtract_row(row, a_re, a_im, n_columns, out):
+    """Subtract a multiple of a complex row, given by its parts, in the first columns."""
+    row_re, row_im, out_re, out_im = row[0], row[1], out[0], out[1]
+    for j in range(n_columns):
+        x, y = row_re[j], row_im[j]
+        out_re[j] -= a_re * x - a_im * y
+        out_im[j] -= a_re * y + a_im * x
 
 
 @kernel(fastmath=FAST)
@@ -276,19 +315,18 @@ def pursue_among(correlations, norm2, gram, candidates, limits, size, basis, sta
         chosen.smallest_left[level] = lowest
         target[0, level] = t_re
         target[1, level] = t_im
+        new = basis[level]
+        for a in range(n_candidates):
+            new[0, a] = gram[atom, 0, candidates[a]]
+            new[1, a] = gram[atom, 1, candidates[a]]
         for i in range(level):
             triangle[level, 0, i] = basis[i, 0, best]
             triangle[level, 1, i] = basis[i, 1, best]
+            subtract_row(basis[i], basis[i, 0, best], -basis[i, 1, best], n_candidates, new)
         for a in range(n_candidates):
-            re, im = gram[atom, 0, candidates[a]], gram[atom, 1, candidates[a]]
-            for i in range(level):
-                w_re, w_im = triangle[level, 0, i], triangle[level, 1, i]
-                re -= w_re * basis[i, 0, a] + w_im * basis[i, 1, a]
-                im -= w_re * basis[i, 1, a] - w_im * basis[i, 0, a]
-            re *= inv_norm
-            im *= inv_norm
-            basis[level, 0, a] = re
-            basis[level, 1, a] = im
+            re, im = new[0, a] * inv_norm, new[1, a] * inv_norm
+            new[0, a] = re
+            new[1, a] = im
             state[0, a] -= re * t_re + im * t_im
             state[1, a] -= re * t_im - im * t_re
             state[2, a] -= re * re + im * im
@@ -343,14 +381,7 @@ def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support
     n_samples, n_nonzero = out_support.shape
     n_atoms = gram.shape[0]
     dtype = rows.dtype
-    tree_basis = np.empty((n_nonzero, 2, n_atoms), dtype=dtype)
-    tree_left = np.empty((n_nonzero + 1, n_atoms), dtype=dtype)
-    n_kept = max(n_nonzero - 1, 1)
-    corr = aligned_like(n_kept * n_atoms * 2 * LANE, rows).reshape((n_kept, n_atoms, 2 * LANE))
-    along = aligned_like((n_nonzero + 1) * 3 * LANE, rows).reshape((n_nonzero + 1, 3 * LANE))
-    along[0] = 0
-    following = np.empty(n_nonzero + 1, dtype=np.int64)
-    best = aligned_like(2 * LANE, rows)
+    tree = allocate_tree(n_nonzero, gram)
     pending = np.empty(LANE, dtype=np.bool_)
     nothing = np.empty((0, LANE), dtype=dtype)
 
@@ -368,21 +399,13 @@ def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support
     margin = dtype.type(1) + dtype.type(4) * limits[EPS]
     unsure = limits[UNSURE]
     for first in range(0, n_samples, LANE):
-        n_here = min(LANE, n_samples - first)
-        if n_here < LANE:
-            corr[0] = 0
-        for j in range(n_atoms):
-            for s in range(n_here):
-                corr[0, j, s] = correlations[first + s, 2 * j]
-                corr[0, j, LANE + s] = correlations[first + s, 2 * j + 1]
+        n_here = read_lane(correlations, first, tree)
         n_pending = n_here
         pending[:] = True
         for size in range(1 if has_target else n_nonzero, n_nonzero + 1):
             if n_pending == 0:
                 break
-            has_skipped |= enumerate_lane(
-                gram, limits[INDEPENDENT], margin, size, tree_basis, tree_left, corr, along, following, best, nothing
-            )
+            has_skipped |= enumerate_lane(gram, limits[INDEPENDENT], margin, size, tree, nothing)
             for s in range(n_here):
                 if not pending[s]:
                     continue
@@ -390,7 +413,7 @@ def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support
                 row, norm2, needs_row = rows[k], norms2[k], out_needs_row[k : k + 1]
                 n_chosen = 0
                 is_found = True
-                gain = best[s] / margin
+                gain = tree.best[s] / margin
                 if norm2 - gain <= unsure * norm2:
                     n_chosen = pursue_among(
                         correlations[k], norm2, gram, everything, limits, size, basis, state, chosen
@@ -398,7 +421,7 @@ def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support
                     is_found = gain > sum_of_squares(chosen.target, n_chosen) + 16 * limits[EPS] * norm2
                 if is_found:
                     found = best_support[:size]
-                    unrank(np.int64(best[LANE + s]), counts, size, found)
+                    unrank(np.int64(tree.best[LANE + s]), counts, size, found)
                     n_chosen = pursue_among(correlations[k], norm2, gram, found, limits, size, basis, state, chosen)
                 solve_row(row, atoms, limits, chosen, n_chosen, needs_row)
                 out_left[k] = norm2 - sum_of_squares(chosen.target, n_chosen)
@@ -427,28 +450,11 @@ def all_errors_batch(correlations, gram, limits, size, out_squares):
         Gets the squared errors; an atom that the others of a support span adds nothing.
     """
     n_rows, n_supports = out_squares.shape
-    n_atoms = gram.shape[0]
-    dtype = gram.dtype
-    basis = np.empty((size, 2, n_atoms), dtype=dtype)
-    left = np.empty((size + 1, n_atoms), dtype=dtype)
-    n_kept = max(size - 1, 1)
-    corr = aligned_like(n_kept * n_atoms * 2 * LANE, gram).reshape((n_kept, n_atoms, 2 * LANE))
-    along = aligned_like((size + 1) * 3 * LANE, gram).reshape((size + 1, 3 * LANE))
-    along[0] = 0
-    following = np.empty(size + 1, dtype=np.int64)
-    best = aligned_like(2 * LANE, gram)
+    tree = allocate_tree(size, gram)
     squares = aligned_like(n_supports * LANE, gram).reshape((n_supports, LANE))
     for first in range(0, n_rows, LANE):
-        n_here = min(LANE, n_rows - first)
-        if n_here < LANE:
-            corr[0] = 0
-        for j in range(n_atoms):
-            for s in range(n_here):
-                corr[0, j, s] = correlations[first + s, 2 * j]
-                corr[0, j, LANE + s] = correlations[first + s, 2 * j + 1]
-        enumerate_lane(
-            gram, limits[INDEPENDENT], limits[INDEPENDENT], size, basis, left, corr, along, following, best, squares
-        )
+        n_here = read_lane(correlations, first, tree)
+        enumerate_lane(gram, limits[INDEPENDENT], limits[INDEPENDENT], size, tree, squares)
         for s in range(n_here):
             for rank in range(n_supports):
                 out_squares[first + s, rank] = squares[rank, s]
