@@ -116,6 +116,21 @@ def test_beam_of_width_one_is_ormp_bit_for_bit(shape, dtype):
     assert encode_rows(rows, atoms, 5, method="beam", width=1) == encode_rows(rows, atoms, 5, method="ormp")
 
 
+@pytest.mark.parametrize("n_atoms", [1, 7, 24, 40])
+@pytest.mark.parametrize("method", ["ormp", "omp"])
+@pytest.mark.parametrize("tol", [None, 0.5])
+def test_atoms_of_zeros_change_nothing(n_atoms, method, tol):
+    """With many of them, a dictionary is coded by the kernel for many atoms."""
+    rows, atoms = problem(n_atoms, 70, 16, n_atoms)
+    n_nonzero = min(n_atoms, 9)
+    few, many = (
+        encode_rows(rows, part, n_nonzero, method=method, tol=tol)
+        for part in (atoms, np.vstack([atoms, np.zeros((500, 16))]))
+    )
+    np.testing.assert_array_equal(many.support, few.support)
+    np.testing.assert_allclose(many.coefs, few.coefs, atol=1e-12)
+
+
 @pytest.mark.parametrize("method", METHODS)
 @given(seed=seeds, shape=st.sampled_from([SMALL, LARGE]))
 def test_error_never_rises_with_n_nonzero(method, seed, shape):
@@ -349,13 +364,13 @@ def test_auto_rule():
     assert choose_search("auto", 230, 30) == ("beam", 8, True)
     assert choose_search("auto", 230, 30, 4) == ("beam", 4, True)
     assert choose_search("auto", 230, 30, polish=False) == ("beam", 16, False)
-    assert choose_search("auto", 230, 30, backend="torch") == ("ormp", 8, True)
+    assert choose_search("auto", 230, 30, backend="torch") == ("ormp", 1, True)
     assert choose_search("auto", 230, 30, 4, backend="torch") == ("beam", 4, True)
     assert choose_search("auto", 230, 30, polish=False, backend="torch") == ("beam", 16, False)
     assert choose_search("auto", 230, 30, has_target=True, backend="torch") == ("beam", 16, False)
     assert choose_search("beam", 30, 5) == ("beam", 16, False)
     assert choose_search("beam", 30, 5, 1) == ("ormp", 1, False)
-    assert choose_search("ormp", 30, 5, polish=True) == ("ormp", 16, True)
+    assert choose_search("ormp", 30, 5, polish=True) == ("ormp", 1, True)
 
 
 def test_exact_refuses_with_the_count():

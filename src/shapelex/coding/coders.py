@@ -1,9 +1,9 @@
 """Settings of coding, the registry of coders with an implementation for each backend, and prepared dictionaries."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from math import comb
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -131,9 +131,6 @@ A rounding is the machine epsilon times the squared norm of the row. Two squared
 that is itself smaller, are compared by the residuals of the coordinates.
 """
 
-# What selects the other backend, for errors.
-_OTHER_DEVICE = {"numba": f"a torch device such as {parameter('device', 'cuda')}", "torch": parameter("device", "cpu")}
-
 
 def make_limits(real_dtype: "np.dtype[Any]", tol: float | None) -> FloatArray:
     """Tolerances of all coders, in the order that :mod:`shapelex.kernels.triangle` names."""
@@ -183,7 +180,7 @@ class Coder:
         Estimated nanoseconds per shape on one core, from ``(n_coordinates, n_atoms, n_nonzero, width)``; it only
         decides how many threads are worth starting.
     is_nested : bool
-        Whether the codes of smaller sparsities are the first atoms of larger ones.
+        Whether the codes of smaller sparsities are the first atoms of larger ones, as a path needs.
     numba : callable, optional
         Codes a block of rows into preallocated arrays; the last argument is the width of a beam.
     torch : callable, optional
@@ -194,6 +191,29 @@ class Coder:
     is_nested: bool
     numba: Callable[[KernelInputs, KernelOutputs, int], None] | None = None
     torch: "Callable[[Problem], TorchCoder] | None" = None
+
+
+# What selects a backend, for errors.
+_DEVICES = {"numba": ("device", "cpu"), "torch": ("device", "cuda")}
+
+_CONFLICTS = {
+    ("path", "polish"): "a path needs supports that contain each other, and polishing exchanges atoms",
+    ("path", "mask"): "a path needs complete shapes",
+    ("mask", "device"): "shapes with missing landmarks are coded on the CPU",
+    # Without a method that is named, supports are then not polished.
+    ("polish", "tol", "device"): "torch devices do not look for smaller supports that meet a target",
+}
+"""Arguments that have no meaning together, and why."""
+
+
+def refuse_conflicts(**given: Any) -> None:
+    """Refuse arguments that have no meaning together, of those that are given."""
+    given = {name: value for name, value in given.items() if value not in (None, False, "cpu")}
+    for names, reason in _CONFLICTS.items():
+        if given.keys() >= set(names):
+            *others, last = (parameter(name, given[name]) if name in given else name for name in names)
+            error = DeviceError if "device" in names else ParameterError
+            raise error(f"{', '.join(others)} and {last} cannot be combined: {reason}. Leave one of them out.")
 
 
 class Search(NamedTuple):
@@ -211,40 +231,38 @@ def choose_search(
     width: int | None = None,
     *,
     has_target: bool = False,
+    path: bool = False,
     polish: bool | None = None,
     backend: str = "numba",
 ) -> Search:
-    """Resolve ``"auto"`` and defaults; refuse unknown names and searches that would take too long, or have no twin."""
+    """Resolve ``"auto"`` and defaults; refuse unknown names and searches that would take too long."""
     check_choice(method, ("auto", *CODERS), "method")
-    # The torch coders polish supports themselves, but do not look for smaller ones that meet a target.
-    can_polish = backend == "numba" or not has_target
-    if polish and not can_polish:
-        raise DeviceError(
-            f"{parameter('polish', True)} with an error target has no implementation for the {backend} backend: use "
-            f"{_OTHER_DEVICE[backend]}, or leave out {parameter('polish')} or {parameter('tol')}."
-        )
+    if path:
+        method = "ormp" if method == "auto" else method
+        if not CODERS[method].is_nested:
+            nested = " or ".join(f'"{name}"' for name, entry in CODERS.items() if entry.is_nested)
+            raise ParameterError(
+                f"{parameter('path', True)} needs a nested pursuit, {parameter('method')} {nested}, got {method!r}."
+            )
     sizes = range(1, n_nonzero + 1) if has_target else [n_nonzero]
     n_supports = sum(comb(n_atoms, size) for size in sizes)
     if method == "auto" and n_supports <= AUTO_MAX_SUPPORTS:
         method = "exact"
     elif method == "auto":
-        polish = can_polish if polish is None else polish
+        polish = polish is not False and (backend == "numba" or not has_target)
         # On GPUs, ORMP and polish are fused kernels, and take a thousandth of the time of a beam.
         method = "ormp" if backend == "torch" and polish and width is None else "beam"
         width = width or (AUTO_WIDTH if polish else None)
-    width = width or BEAM_WIDTH
     if method == "exact" and n_supports > EXACT_MAX_SUPPORTS:
-        what = (
-            f"the supports of up to {n_nonzero} of {n_atoms} atoms are {n_supports}"
-            if has_target
-            else f"{n_nonzero} of {n_atoms} atoms have {n_supports} supports"
-        )
+        what = "the supports of up to" if has_target else "the supports of"
         raise SearchTooLargeError(
-            f"{parameter('method', 'exact')} searches at most {EXACT_MAX_SUPPORTS} supports, but {what}: use "
-            f"{parameter('method', 'beam')}, fewer atoms or a smaller {parameter('n_nonzero')}."
+            f"{parameter('method', 'exact')} searches at most {EXACT_MAX_SUPPORTS} supports, but {what} {n_nonzero} of "
+            f"{n_atoms} atoms are {n_supports}: use {parameter('method', 'beam')}, fewer atoms or a smaller "
+            f"{parameter('n_nonzero')}."
         )
     # An exact search leaves nothing to polish.
     polishes = bool(polish) and method != "exact"
+    width = 1 if method in ("ormp", "omp") else width or BEAM_WIDTH
     return Search("ormp" if method == "beam" and width == 1 else method, width, polishes)
 
 
@@ -252,9 +270,11 @@ def implementation(name: str, backend: str) -> Any:
     """Implementation of a coder for the backend ``"numba"`` or ``"torch"``; raise DeviceError where there is none."""
     found = getattr(CODERS[name], backend)
     if found is None:
+        others = [parameter(*device) for other, device in _DEVICES.items() if getattr(CODERS[name], other)]
+        everywhere = [parameter("coder", other) for other, coder in CODERS.items() if coder.numba and coder.torch]
         raise DeviceError(
-            f"{parameter('coder', name)} has no implementation for the {backend} backend: use "
-            f"{_OTHER_DEVICE[backend]}, or {parameter('coder', 'ormp')}, which has one for every backend."
+            f"{parameter('coder', name)} has no implementation for the {backend} backend: use {' or '.join(others)}, "
+            f"or {everywhere[0]}, which has one for every backend."
         )
     return found
 
@@ -264,30 +284,18 @@ def score_workspace(inputs: KernelInputs) -> IntArray:
     return np.empty(inputs.gram.shape[2], dtype=np.int32 if inputs.gram.dtype == np.float32 else np.int64)
 
 
-def _numba_pursuit(inputs: KernelInputs, outputs: KernelOutputs, width: int, by_correlation: int) -> None:
-    del width
-    if len(inputs.atoms) * outputs.support.shape[1] <= MAX_ENTRIES:
+def _numba_pursuit(inputs: KernelInputs, outputs: KernelOutputs, width: int, by_correlation: int = 0) -> None:
+    if width == 1 and len(inputs.atoms) * outputs.support.shape[1] <= MAX_ENTRIES:
         pursue_lanes_batch(*inputs, by_correlation, *outputs)
     else:
-        pursue_batch(*inputs, by_correlation, 1, score_workspace(inputs), *outputs)
-
-
-def _numba_beam(inputs: KernelInputs, outputs: KernelOutputs, width: int) -> None:
-    pursue_batch(*inputs, 0, width, score_workspace(inputs), *outputs)
+        pursue_batch(*inputs, by_correlation, width, score_workspace(inputs), *outputs)
 
 
 def polish_on_cpu(inputs: KernelInputs, outputs: KernelOutputs) -> None:
-    """Improve the codes of a search by exchanges of atoms."""
-    with in_double(inputs, outputs) as (inputs, outputs):
-        polish_batch(*inputs, score_workspace(inputs), *outputs)
-
-
-@contextmanager
-def in_double(inputs: KernelInputs, outputs: KernelOutputs) -> Iterator[tuple[KernelInputs, KernelOutputs]]:
-    """Give the arrays in double precision, which exchanges of atoms need; what they write is rounded at the end."""
-    doubles = KernelInputs(*(array.astype(np.float64, copy=False) for array in inputs))
+    """Improve the codes of a search by exchanges of atoms, which need double precision."""
+    inputs = KernelInputs(*(array.astype(np.float64, copy=False) for array in inputs))
     coefs, left = (array.astype(np.float64, copy=False) for array in (outputs.coefs, outputs.left))
-    yield doubles, outputs._replace(coefs=coefs, left=left)
+    polish_batch(*inputs, score_workspace(inputs), outputs.support, coefs, left, outputs.needs_row)
     outputs.coefs[:], outputs.left[:] = coefs, left
 
 
@@ -300,42 +308,30 @@ def _numba_exact(inputs: KernelInputs, outputs: KernelOutputs, width: int) -> No
     # it may use supports that the enumeration skipped.
     copies: list[Any] = [np.zeros_like(array) for array in outputs]
     others = KernelOutputs(*copies)
-    _numba_beam(inputs, others, width)
+    _numba_pursuit(inputs, others, width)
     is_better = others.left < outputs.left - 16 * inputs.limits[EPS] * inputs.norms2
     for mine, found in zip(outputs, others, strict=True):
         mine[is_better] = found[is_better]
     outputs.needs_row[:] |= others.needs_row
 
 
-def _torch_pursuit(problem: "Problem", by_correlation: bool) -> "TorchCoder":
-    from shapelex.coding.torch.coders import PursuitCoder
+def _on_torch(name: str, *options: Any) -> "Callable[[Problem], TorchCoder]":
+    """Return a function that makes a coder of :mod:`shapelex.coding.torch.coders`, which is imported only then."""
 
-    return PursuitCoder(problem, by_correlation)
+    def prepare(problem: "Problem") -> "TorchCoder":
+        coder: TorchCoder = getattr(import_module("shapelex.coding.torch.coders"), name)(problem, *options)
+        return coder
 
-
-def _torch_beam(problem: "Problem") -> "TorchCoder":
-    from shapelex.coding.torch.coders import BeamCoder
-
-    return BeamCoder(problem)
-
-
-def _torch_exact(problem: "Problem") -> "TorchCoder":
-    from shapelex.coding.torch.coders import ExactCoder
-
-    return ExactCoder(problem)
+    return prepare
 
 
 def _cost_pursuit(n_coordinates: int, n_atoms: int, n_nonzero: int, width: int) -> float:
-    del width
-    return 100.0 + n_atoms * (n_coordinates / 5.0 + n_nonzero * (n_nonzero / 6.0 + 2.0))
-
-
-def _cost_beam(n_coordinates: int, n_atoms: int, n_nonzero: int, width: int) -> float:
-    return width * _cost_pursuit(n_coordinates, n_atoms, n_nonzero, width)
+    return width * (100.0 + n_atoms * (n_coordinates / 5.0 + n_nonzero * (n_nonzero / 6.0 + 2.0)))
 
 
 def _cost_exact(n_coordinates: int, n_atoms: int, n_nonzero: int, width: int) -> float:
-    return _cost_pursuit(n_coordinates, n_atoms, n_nonzero, width) + 0.8 * comb(n_atoms, n_nonzero)
+    del width
+    return _cost_pursuit(n_coordinates, n_atoms, n_nonzero, 1) + 0.8 * comb(n_atoms, n_nonzero)
 
 
 def polish_cost_ns(n_atoms: int, n_nonzero: int) -> float:
@@ -343,17 +339,13 @@ def polish_cost_ns(n_atoms: int, n_nonzero: int) -> float:
     return 2000.0 + n_atoms * n_nonzero * (n_nonzero / 4.0 + 15.0)
 
 
-def _pursuit(by_correlation: bool) -> Coder:
-    numba = partial(_numba_pursuit, by_correlation=int(by_correlation))
-    torch = partial(_torch_pursuit, by_correlation=by_correlation)
-    return Coder(_cost_pursuit, is_nested=True, numba=numba, torch=torch)
-
+_numba_omp = partial(_numba_pursuit, by_correlation=1)
 
 CODERS: dict[str, Coder] = {
-    "ormp": _pursuit(by_correlation=False),
-    "omp": _pursuit(by_correlation=True),
-    "beam": Coder(_cost_beam, is_nested=False, numba=_numba_beam, torch=_torch_beam),
-    "exact": Coder(_cost_exact, is_nested=False, numba=_numba_exact, torch=_torch_exact),
+    "ormp": Coder(_cost_pursuit, is_nested=True, numba=_numba_pursuit, torch=_on_torch("PursuitCoder", False)),
+    "omp": Coder(_cost_pursuit, is_nested=True, numba=_numba_omp, torch=_on_torch("PursuitCoder", True)),
+    "beam": Coder(_cost_pursuit, is_nested=False, numba=_numba_pursuit, torch=_on_torch("BeamCoder")),
+    "exact": Coder(_cost_exact, is_nested=False, numba=_numba_exact, torch=_on_torch("ExactCoder")),
 }
 
 
@@ -421,13 +413,16 @@ class DictionaryCoder:
         width = None if coding.width is None else check_count(coding.width, 1, "width")
         if coding.polish is not None:
             check_flag(coding.polish, "polish")
-        method = _check_nested(coding.method, coding.polish) if coding.path else coding.method
+        # The CPU may stand in for the device of a coding.
+        device = "cpu" if backend == "numba" else coding.device
+        refuse_conflicts(path=coding.path, polish=coding.polish, tol=coding.tol, device=device)
         self.search = choose_search(
-            method,
+            coding.method,
             self.n_atoms,
             self.n_nonzero,
             width,
             has_target=coding.tol is not None,
+            path=coding.path,
             polish=coding.polish,
             backend=backend,
         )
@@ -477,20 +472,3 @@ def check_nonzero(n_nonzero: int | None, n_atoms: int, n_coordinates: int, tol: 
             f"{parameter('n_nonzero')} must be between 1 and {parameter('n_atoms', n_atoms)}, got {n_nonzero}."
         )
     return int(n_nonzero)
-
-
-def _check_nested(method: str, polish: bool | None) -> str:
-    """Return the pursuit to use for a path of codes; refuse methods that give none."""
-    if polish:
-        raise ParameterError(
-            f"{parameter('path', True)} needs supports that contain each other, and polishing exchanges atoms: leave "
-            f"out {parameter('path')} or {parameter('polish')}."
-        )
-    if method == "auto":
-        return "ormp"
-    if method in CODERS and not CODERS[method].is_nested:
-        nested = " or ".join(f'"{name}"' for name, entry in CODERS.items() if entry.is_nested)
-        raise ParameterError(
-            f"{parameter('path', True)} needs a nested pursuit, {parameter('method')} {nested}, got {method!r}."
-        )
-    return method

@@ -8,14 +8,13 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_configurations, removed_arguments
 from shapelex.coding.blocks import code_all
-from shapelex.coding.coders import Coding, as_rows
+from shapelex.coding.coders import Coding, as_rows, refuse_conflicts
 from shapelex.coding.codes import CodePath, SparseCodes
 from shapelex.coding.masked import encode_masked
-from shapelex.exceptions import CoordinateCountError, ParameterError
+from shapelex.exceptions import CoordinateCountError
 from shapelex.shapes.opening import as_shapes
 from shapelex.shapes.storage import ArrayShapes
 from shapelex.spaces import Space
@@ -173,16 +172,7 @@ def encode(
     array([[1.+0.j, 0.+0.j]])
     """
     if mask is not None:
-        if path:
-            raise ParameterError(
-                f"{parameter('path', True)} codes complete shapes: leave out {parameter('path')}, or "
-                f"{parameter('mask')}."
-            )
-        if device != "cpu":
-            raise ParameterError(
-                f"{parameter('mask')} codes on the CPU alone: leave it out, or use {parameter('device', 'cpu')}, got "
-                f"{device!r}."
-            )
+        refuse_conflicts(mask=True, path=path, device=device)
     shapes = as_shapes(X, space)
     shapes.space.check_space_of(atoms, "atoms")
     atom_rows = shapes.space.whiten(as_configurations(atoms, name="atoms", n_coordinates=shapes.shape[1])[0])

@@ -9,18 +9,27 @@ import numpy as np
 
 from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
-from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
-from shapelex.coding.coders import CodedBlock, KernelInputs, KernelOutputs
+from shapelex._typing import FloatArray, IntArray
+from shapelex.coding.coders import CodedBlock, Coding, KernelInputs, KernelOutputs
 from shapelex.coding.cpu import RowCoder, count_threads, run_blocks
 from shapelex.exceptions import SearchTooLargeError
 from shapelex.kernels.exact import all_errors_batch, solve_given_batch
-from shapelex.kernels.support_path import advance_batch, find_common, trace_back
+from shapelex.kernels.support_path import advance_batch
 from shapelex.shapes.storage import Block, Shapes
 from shapelex.shapes.time_order import TimeOrder
+from shapelex.spaces import Space
+
+
+def _solve_given(inputs: KernelInputs, outputs: KernelOutputs, _: int) -> None:
+    solve_given_batch(*inputs, *outputs)
 
 
 class PathCoder(RowCoder):
     """Computes weights over supports that the caller chose; the method of its `coding` is not used."""
+
+    def __init__(self, coding: Coding, space: Space, dtype: np.dtype[np.complexfloating]) -> None:
+        super().__init__(coding, space, dtype)
+        self.implementation, self._polish = _solve_given, None
 
     def code_given(self, block: Block, support: IntArray, n_threads: int | None) -> CodedBlock:
         """Code all shapes of a block, each over the atoms of its row of `support` (padded with −1)."""
@@ -47,17 +56,6 @@ class PathCoder(RowCoder):
             n_used = count_threads(n_threads, 2.0 * len(supports) * len(block))
             run_blocks(fill, len(block), self.part_rows, n_used)
         return squares
-
-    def _run_kernel(
-        self, correlations: FloatArray, rows: FloatArray, out_support: IntArray, out_coefs: ComplexArray
-    ) -> tuple[FloatArray, BoolArray]:
-        n_rows = len(correlations)
-        left, needs_row = np.empty(n_rows, dtype=self._real_dtype), np.zeros(n_rows, dtype=bool)
-        norms2 = np.ones(n_rows, dtype=self._real_dtype)
-        inputs = KernelInputs(correlations, norms2, self.prepared.gram, rows, self.prepared.atoms, self.limits)
-        outputs = KernelOutputs(out_support, out_coefs.view(self._real_dtype), left, needs_row)
-        solve_given_batch(*inputs, *outputs)
-        return left, needs_row
 
 
 MAX_SUPPORTS = 20_000
@@ -139,19 +137,21 @@ class PathFinder:
         pointers: IntArray = np.empty(squares.shape, dtype=self._dtype)
         advance_batch(squares, switch_costs, lattice.size, lattice.starts, lattice.below, self._cost, pointers)
         self._pointers.append(pointers)
-        is_alive = np.ones(len(self._cost), dtype=bool)
+        alive = np.arange(len(self._cost))
         for number in range(len(self._pointers) - 1, -1, -1):
-            frame, state = find_common(self._pointers[number], is_alive)
-            if frame >= 0:
-                return self._decide(number, int(frame), int(state))
+            pointers = self._pointers[number]
+            for frame in range(len(pointers) - 1, -1, -1):
+                if len(alive) == 1:
+                    return self._decide(number, frame, int(alive[0]))
+                is_alive = np.zeros(len(self._cost), dtype=bool)
+                is_alive[pointers[frame, alive]] = True
+                alive = np.flatnonzero(is_alive)
         if sum(part.nbytes for part in self._pointers) > self._max_bytes and len(self._pointers) > 1:
             self.is_exact = False
             middle = len(self._pointers) // 2
             state = int(self._cost.argmin())
-            for part in self._pointers[:middle:-1]:
-                state = int(trace_back(part, len(part) - 1, state, np.empty(len(part), dtype=np.int32)))
-            last = self._pointers[middle]
-            state = int(trace_back(last, len(last) - 1, state, np.empty(len(last), dtype=np.int32)))
+            for part in reversed(self._pointers[middle:]):
+                _, state = _trace_back(part, state)
             return self._decide(middle - 1, len(self._pointers[middle - 1]) - 1, state)
         return np.empty(0, dtype=np.int32)
 
@@ -167,11 +167,19 @@ class PathFinder:
         parts = []
         block, rest = self._pointers[number][: frame + 1], self._pointers[number][frame + 1 :]
         for part in [block, *self._pointers[:number][::-1]]:
-            path: IntArray = np.empty(len(part), dtype=np.int32)
-            state = int(trace_back(part, len(part) - 1, state, path))
+            path, state = _trace_back(part, state)
             parts.append(path)
         self._pointers = ([rest] if len(rest) else []) + self._pointers[number + 1 :]
         return np.concatenate(parts[::-1])
+
+
+def _trace_back(pointers: IntArray, state: int) -> tuple[IntArray, int]:
+    """Return the path of some frames that ends in a support, and its support at the frame before them."""
+    path: IntArray = np.empty(len(pointers), dtype=np.int32)
+    for frame in range(len(pointers) - 1, -1, -1):
+        path[frame] = state
+        state = int(pointers[frame, state])
+    return path, state
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,17 @@ from numba.core import event
 
 logger = logging.getLogger(__name__)
 
-NOTICE = "Compiling numerical kernels for their first use on this machine (up to about a minute); later runs load them."
+NOTICE = (
+    "Compiling numerical kernels for their first use on this machine (up to about half a minute); later runs load them."
+)
 
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator that compiles a function at its first call, and keeps the result on disk where it can."""
+    """Return a decorator that compiles a function at its first call, and keeps the result on disk where it can.
+
+    Small functions that several kernels share have ``forceinline=True``: a process keeps only the first of the compiled
+    functions of one name that it loads, and each of them is optimized beside its caller, so it may round differently.
+    """
 
     def compiled(function: Callable[..., Any]) -> Any:
         dispatcher = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)

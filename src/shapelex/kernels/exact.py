@@ -257,7 +257,7 @@ def count_supports(n_atoms, size):
     return counts
 
 
-@kernel()
+@kernel(forceinline=True)
 def unrank(rank, counts, size, out_support):
     """Support with a lexicographic rank among the supports of `size` atoms; `counts` as :func:`count_supports`."""
     n_atoms = len(counts) - 1
@@ -273,17 +273,7 @@ def unrank(rank, counts, size, out_support):
         atom += 1
 
 
-@kernel(fastmath=FAST)
-def subtract_row(row, a_re, a_im, n_columns, out):
-    """Subtract a multiple of a complex row, given by its parts, in the first columns."""
-    row_re, row_im, out_re, out_im = row[0], row[1], out[0], out[1]
-    for j in range(n_columns):
-        x, y = row_re[j], row_im[j]
-        out_re[j] -= a_re * x - a_im * y
-        out_im[j] -= a_re * y + a_im * x
-
-
-@kernel(fastmath=FAST)
+@kernel(fastmath=FAST, forceinline=True)
 def pursue_among(correlations, norm2, gram, candidates, limits, size, basis, state, chosen):
     """Choose up to `size` of a few candidates by ORMP, in plain loops; return their number."""
     target, triangle = chosen.target, chosen.triangle
@@ -315,18 +305,19 @@ def pursue_among(correlations, norm2, gram, candidates, limits, size, basis, sta
         chosen.smallest_left[level] = lowest
         target[0, level] = t_re
         target[1, level] = t_im
-        new = basis[level]
-        for a in range(n_candidates):
-            new[0, a] = gram[atom, 0, candidates[a]]
-            new[1, a] = gram[atom, 1, candidates[a]]
         for i in range(level):
             triangle[level, 0, i] = basis[i, 0, best]
             triangle[level, 1, i] = basis[i, 1, best]
-            subtract_row(basis[i], basis[i, 0, best], -basis[i, 1, best], n_candidates, new)
         for a in range(n_candidates):
-            re, im = new[0, a] * inv_norm, new[1, a] * inv_norm
-            new[0, a] = re
-            new[1, a] = im
+            re, im = gram[atom, 0, candidates[a]], gram[atom, 1, candidates[a]]
+            for i in range(level):
+                w_re, w_im = triangle[level, 0, i], triangle[level, 1, i]
+                re -= w_re * basis[i, 0, a] + w_im * basis[i, 1, a]
+                im -= w_re * basis[i, 1, a] - w_im * basis[i, 0, a]
+            re *= inv_norm
+            im *= inv_norm
+            basis[level, 0, a] = re
+            basis[level, 1, a] = im
             state[0, a] -= re * t_re + im * t_im
             state[1, a] -= re * t_im - im * t_re
             state[2, a] -= re * re + im * im
@@ -344,7 +335,7 @@ def read_support(support, out_support):
     return support.shape[0]
 
 
-@kernel()
+@kernel(forceinline=True)
 def drop_unused(norm2, limits, support, n_chosen, coef):
     """Drop atoms whose weight is rounding; return how many stay."""
     n_kept = 0

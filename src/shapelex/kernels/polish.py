@@ -26,7 +26,7 @@ import numpy as np
 
 from shapelex.kernels.alignment import aligned_like
 from shapelex.kernels.compilation import kernel
-from shapelex.kernels.exact import pursue_among, read_support, subtract_row
+from shapelex.kernels.exact import pursue_among, read_support
 from shapelex.kernels.pursuit import first_largest, squared_norms
 from shapelex.kernels.triangle import (
     EPS,
@@ -72,6 +72,16 @@ def allocate_exchange(n_nonzero, gram, score_bits):
 
 
 @kernel(fastmath=FAST)
+def subtract_row(row, a_re, a_im, n_columns, out):
+    """Subtract a multiple of a complex row, given by its parts, in the first columns."""
+    row_re, row_im, out_re, out_im = row[0], row[1], out[0], out[1]
+    for j in range(n_columns):
+        x, y = row_re[j], row_im[j]
+        out_re[j] -= a_re * x - a_im * y
+        out_im[j] -= a_re * y + a_im * x
+
+
+@kernel(fastmath=FAST)
 def add_atom(gram, size, place, atom, independent, exchange):
     """Add an atom at a free place, beside those at the other places; tell whether it is independent of them."""
     combined, weights, state = exchange.combined, exchange.weights, exchange.state
@@ -84,10 +94,13 @@ def add_atom(gram, size, place, atom, independent, exchange):
         for j in range(width, new.shape[1]):
             new[part, j] = 0
     new[0, width + place] = 1
+    # From rows of the Gram matrix itself: in single precision it is not Hermitian to the digits that count here.
     for q in range(size):
         if q != place:
-            other = exchange.support[q]
-            subtract_row(combined[q], gram[atom, 0, other], gram[atom, 1, other], new.shape[1], new)
+            b_re, b_im = combined[q, 0, atom], combined[q, 1, atom]
+            subtract_row(gram[exchange.support[q]], b_re, -b_im, width, new)
+            new[0, width + q] = -b_re
+            new[1, width + q] = b_im
     norm2 = new[0, atom]
     if not norm2 > independent:
         return False
@@ -126,19 +139,48 @@ def drop_atom(width, size, place, exchange):
     put_back(dropped, inv_pivot, a_re * inv_pivot, a_im * inv_pivot, exchange.state)
 
 
+@kernel(fastmath=FAST)
+def factor_support(correlations, gram, independent, support, size, chosen):
+    """Factor ``G_SS`` in the order of the support; tell whether it is independent in this order."""
+    triangle, inv_diag, target = chosen.triangle, chosen.inv_diag, chosen.target
+    for level in range(size):
+        atom = support[level]
+        column_re, column_im = triangle[level, 0], triangle[level, 1]
+        left = gram[atom, 0, atom]
+        t_re, t_im = correlations[2 * atom], correlations[2 * atom + 1]
+        for i in range(level):
+            row_re, row_im = triangle[i, 0], triangle[i, 1]
+            other = support[i]
+            re, im = gram[other, 0, atom], gram[other, 1, atom]
+            for m in range(i):
+                re -= row_re[m] * column_re[m] + row_im[m] * column_im[m]
+                im -= row_re[m] * column_im[m] - row_im[m] * column_re[m]
+            re *= inv_diag[i]
+            im *= inv_diag[i]
+            column_re[i] = re
+            column_im[i] = im
+            left -= re * re + im * im
+            t_re -= re * target[0, i] + im * target[1, i]
+            t_im -= re * target[1, i] - im * target[0, i]
+        if not left > independent:
+            return False
+        inv_diag[level] = gram.dtype.type(1) / np.sqrt(left)
+        target[0, level] = t_re * inv_diag[level]
+        target[1, level] = t_im * inv_diag[level]
+    return True
+
+
 @kernel()
 def start_exchanges(correlations, gram, atom_norms2, independent, size, exchange):
-    """Compute everything for ``exchange.support``; tell whether its atoms are independent."""
+    """Compute everything for ``exchange.support``, whose atoms must be independent."""
     state = exchange.state
     state[:] = 0
     for j in range(atom_norms2.shape[0]):
         state[0, j] = correlations[2 * j]
         state[1, j] = correlations[2 * j + 1]
         state[2, j] = atom_norms2[j]
-    for place in range(size):  # noqa: SIM110 (kernels have no generators)
-        if not add_atom(gram, place, place, exchange.support[place], independent, exchange):
-            return False
-    return True
+    for place in range(size):
+        add_atom(gram, place, place, exchange.support[place], independent, exchange)
 
 
 @kernel(fastmath=FAST)
@@ -214,52 +256,48 @@ MAX_FACTORS = 16
 
 
 @kernel()
-def exchange_atoms(correlations, norm2, left, gram, atom_norms2, limits, size, verified, workspace, exchange):
-    """Exchange atoms of a support, which leaves `left`, while the error falls; tell whether any was exchanged.
+def exchange_atoms(correlations, norm2, gram, atom_norms2, limits, size, verified, chosen, exchange):
+    """Exchange atoms of a support while the error falls; tell whether any was exchanged.
 
-    What the updates promise is checked by a pursuit, and the last support that kept its promise is in `verified`.
+    What the updates promise is checked by a new factor, and the last support that kept its promise is in `verified`.
     """
-    basis, state, chosen = workspace
     margin = 16 * DOUBLE_EPS * norm2
-    support = exchange.support
-    is_better = False
-    for _ in range(MAX_FACTORS):
-        for q in range(size):
-            verified[q] = support[q]
-        if not start_exchanges(correlations, gram, atom_norms2, limits[INDEPENDENT], size, exchange):
+    independent, support = limits[INDEPENDENT], exchange.support
+    left = promised = norm2
+    is_better = is_done = False
+    for turn in range(MAX_FACTORS):
+        is_independent = factor_support(correlations, gram, independent, support, size, chosen)
+        now = norm2 - sum_of_squares(chosen.target, size)
+        keeps_promise = is_independent and now < left - margin
+        if turn == 0 or keeps_promise:
+            for q in range(size):
+                verified[q] = support[q]
+            is_better = turn > 0
+        # Updates without visible drift have seen all exchanges of this support.
+        has_seen_all = is_done and abs(now - promised) <= limits[UNSURE] * norm2
+        if not is_independent or has_seen_all or not (turn == 0 or keeps_promise):
             break
-        promised = left
+        left = promised = now
         n_done = 0
-        is_done = False
+        start_exchanges(correlations, gram, atom_norms2, independent, size, exchange)
         while n_done < EXCHANGES_PER_FACTOR:
             place, atom, gain = best_exchange(norm2, size, limits, exchange)
             is_done = place < 0
             if is_done:
                 break
             drop_atom(gram.shape[2], size, place, exchange)
-            if not add_atom(gram, size, place, atom, limits[INDEPENDENT], exchange):
+            if not add_atom(gram, size, place, atom, independent, exchange):
                 break
             promised -= gain
             n_done += 1
         if n_done == 0:
-            break
-        n_chosen = pursue_among(correlations, norm2, gram, support[:size], limits, size, basis, state, chosen)
-        now = norm2 - sum_of_squares(chosen.target, n_chosen)
-        if n_chosen < size or not now < left - margin:
-            break
-        is_better = True
-        left = now
-        # Updates without visible drift have seen all exchanges of this support.
-        if is_done and abs(now - promised) <= limits[UNSURE] * norm2:
-            for q in range(size):
-                verified[q] = support[q]
             break
     return is_better
 
 
 @kernel()
 def drop_cheapest(width, size, exchange):
-    """Drop the atom that costs least from the support; return the cost."""
+    """Drop the atom that costs least from the support."""
     cheapest = 0
     lowest = np.inf
     for p in range(size):
@@ -269,7 +307,6 @@ def drop_cheapest(width, size, exchange):
             cheapest = p
     for p in range(cheapest, size - 1):
         exchange.support[p] = exchange.support[p + 1]
-    return lowest
 
 
 @kernel()
@@ -291,20 +328,16 @@ def polish_batch(
     chosen = allocate_chosen(n_nonzero, rows)
     basis = np.empty((n_nonzero, 2, n_nonzero), dtype=gram.dtype)
     state = np.empty((3, n_nonzero), dtype=gram.dtype)
-    workspace = basis, state, chosen
     verified = np.empty(n_nonzero, dtype=np.int64)
     atom_norms2 = squared_norms(gram)
-    has_target = limits[TARGET] >= 0
+    has_target, independent = limits[TARGET] >= 0, limits[INDEPENDENT]
     for k in range(n_samples):
         row, norm2, needs_row = rows[k], norms2[k], out_needs_row[k : k + 1]
         n_before = size = read_support(out_support[k], exchange.support)
-        left = out_left[k]
         # Where only rounding is left, gains tie.
-        if needs_row[0] or size == 0 or (not has_target and not left > limits[UNSURE] * norm2):
+        if needs_row[0] or size == 0 or (not has_target and not out_left[k] > limits[UNSURE] * norm2):
             continue
-        is_better = exchange_atoms(
-            correlations[k], norm2, left, gram, atom_norms2, limits, size, verified, workspace, exchange
-        )
+        is_better = exchange_atoms(correlations[k], norm2, gram, atom_norms2, limits, size, verified, chosen, exchange)
         while is_better or has_target:
             # In order of gain, as an exact search writes its codes.
             n_chosen = pursue_among(correlations[k], norm2, gram, verified[:size], limits, size, basis, state, chosen)
@@ -319,10 +352,13 @@ def polish_batch(
                 write_coefs(chosen.coef, n_chosen, out_coefs[k, 0])
                 out_left[k] = left
             n_before = size = read_support(out_support[k], exchange.support)
-            if not meets or size < 2:
+            if (
+                not meets
+                or size < 2
+                or not factor_support(correlations[k], gram, independent, exchange.support, size, chosen)
+            ):
                 break
-            if not start_exchanges(correlations[k], gram, atom_norms2, limits[INDEPENDENT], size, exchange):
-                break
-            left = out_left[k] + drop_cheapest(width, size, exchange)
+            start_exchanges(correlations[k], gram, atom_norms2, independent, size, exchange)
+            drop_cheapest(width, size, exchange)
             size -= 1
-            exchange_atoms(correlations[k], norm2, left, gram, atom_norms2, limits, size, verified, workspace, exchange)
+            exchange_atoms(correlations[k], norm2, gram, atom_norms2, limits, size, verified, chosen, exchange)

@@ -41,75 +41,58 @@ def lane_of(array):
 
 
 @kernel(fastmath=FAST)
-def compare_gains(pair, atom, independent, best):
-    """Let two neighboring atoms compete, by their gains ``|corr|^2 / left``, for every row of the lane.
+def compare_atoms(pair, atom, independent, by_correlation, best):
+    """Let two neighboring atoms compete, by ``|corr|^2 / left`` or by ``|corr|^2``, for every row of the lane.
 
-    ``best`` holds the squares, the norms left and the atoms of the leaders. Fractions are compared by
-    products: a division costs more than all the rest.
-    """
-    lane = lane_of(best)
-    zero = best.dtype.type(0)
-    following = atom + best.dtype.type(1)
-    second = 3 * lane + lane // 8
-    for s in range(lane):
-        best_square, best_left, best_atom = best[s], best[lane + s], best[2 * lane + s]
-        # A spent atom may have slightly less than nothing left: 0 / positive never wins.
-        left = pair[2 * lane + s]
-        re, im = pair[s], pair[lane + s]
-        square = re * re + im * im
-        square = square if left > independent else zero
-        left = left if left > independent else independent
-        is_better = square * best_left > best_square * left
-        best_square = square if is_better else best_square
-        best_left = left if is_better else best_left
-        best_atom = atom if is_better else best_atom
-        left = pair[second + 2 * lane + s]
-        re, im = pair[second + s], pair[second + lane + s]
-        square = re * re + im * im
-        square = square if left > independent else zero
-        left = left if left > independent else independent
-        is_better = square * best_left > best_square * left
-        best[s] = square if is_better else best_square
-        best[lane + s] = left if is_better else best_left
-        best[2 * lane + s] = following if is_better else best_atom
-
-
-@kernel(fastmath=FAST)
-def compare_correlations(pair, atom, independent, best):
-    """Let two neighboring atoms compete by ``|corr|^2``, for every row of the lane."""
-    lane = lane_of(best)
-    second = 3 * lane + lane // 8
-    zero = best.dtype.type(0)
-    for i in range(2):
-        for s in range(lane):
-            re, im, left = pair[i * second + s], pair[i * second + lane + s], pair[i * second + 2 * lane + s]
-            square = re * re + im * im
-            square = square if left > independent else zero
-            is_better = square > best[s]
-            best[s] = square if is_better else best[s]
-            best[lane + s] = left if is_better else best[lane + s]
-            best[2 * lane + s] = atom + best.dtype.type(i) if is_better else best[2 * lane + s]
-
-
-@kernel(fastmath=FAST)
-def start_step(best, level, gain, progress, out_along):
-    """Decide which rows take their leader; return how many.
-
-    ``progress`` holds the squared norms of the rows, what is left of them, and the numbers of atoms chosen. The inverse
-    of what the leader has left is 0 for rows that have ended, and so becomes everything that follows from it.
+    ``best`` holds the numerators, the denominators and the atoms of the leaders. Fractions are compared by products: a
+    division costs more than all the rest.
     """
     lane = lane_of(best)
     zero, one = best.dtype.type(0), best.dtype.type(1)
-    n_going = zero
+    second = 3 * lane + lane // 8
     for s in range(lane):
-        square, left = best[s], best[lane + s]
-        is_going = (progress[2 * lane + s] == level) & (square > gain * progress[s] * left)
+        best_square, best_left, best_atom = best[s], best[lane + s], best[2 * lane + s]
+        for i in range(2):
+            # A spent atom may have slightly less than nothing left: 0 / positive never wins.
+            left = pair[i * second + 2 * lane + s]
+            re, im = pair[i * second + s], pair[i * second + lane + s]
+            square = re * re + im * im
+            square = square if left > independent else zero
+            left = left if left > independent else independent
+            left = one if by_correlation else left
+            is_better = square * best_left > best_square * left
+            best_square = square if is_better else best_square
+            best_left = left if is_better else best_left
+            best_atom = atom + best.dtype.type(i) if is_better else best_atom
+        best[s] = best_square
+        best[lane + s] = best_left
+        best[2 * lane + s] = best_atom
+
+
+@kernel(fastmath=FAST)
+def start_step(best, level, gain, state, progress, out_atoms, out_along):
+    """Decide which rows take their leader; return how many.
+
+    ``progress`` holds the squared norms of the rows, what is left of them, and the numbers of atoms chosen. ``along``
+    gets the weights of the rows along their new directions, and the inverse of what the leaders have left, which is 0
+    for rows that have ended: so becomes everything that follows from it.
+    """
+    lane = lane_of(best)
+    zero, one = best.dtype.type(0), best.dtype.type(1)
+    n_going = 0
+    for s in range(lane):
+        atom = np.int64(best[2 * lane + s])
+        re, im, left = state[atom, s], state[atom, lane + s], state[atom, 2 * lane + s]
+        square = re * re + im * im
+        is_going = best[s] > 0 and progress[2 * lane + s] == level and square > gain * progress[s] * left
         inv_left = one / left if is_going else zero
-        going = one if is_going else zero
+        out_atoms[s] = atom
+        out_along[s] = re * inv_left
+        out_along[lane + s] = im * inv_left
         out_along[2 * lane + s] = inv_left
         progress[lane + s] -= square * inv_left
-        progress[2 * lane + s] += going
-        n_going += going
+        progress[2 * lane + s] += one if is_going else zero
+        n_going += is_going
     return n_going
 
 
@@ -126,29 +109,10 @@ def subtract_two_levels(weight, next_weight, basis, next_basis, new):
 
 @kernel(fastmath=FAST)
 def project_lane(along, new, state):
-    """Take the direction of the new basis entries of one atom out of its state.
-
-    ``along`` holds the weights of the rows (real, imaginary parts) and the inverse squared norms of the direction.
-    """
+    """Take the direction of the new basis entries of one atom out of its state; `along` as in :func:`start_step`."""
     lane = lane_of(new)
     for s in range(lane):
         re, im, c_re, c_im = new[s], new[lane + s], along[s], along[lane + s]
-        state[s] -= re * c_re + im * c_im
-        state[lane + s] -= re * c_im - im * c_re
-        state[2 * lane + s] -= (re * re + im * im) * along[2 * lane + s]
-
-
-@kernel(fastmath=FAST)
-def subtract_and_project(weight, basis, along, new, state):
-    """Subtract ``conj(weight) * basis`` of the last level from the new basis entries, then :func:`project_lane`."""
-    lane = lane_of(new)
-    for s in range(lane):
-        a_re, a_im, b_re, b_im = weight[s], weight[lane + s], basis[s], basis[lane + s]
-        c_re, c_im = along[s], along[lane + s]
-        re = new[s] - (a_re * b_re + a_im * b_im)
-        im = new[lane + s] - (a_re * b_im - a_im * b_re)
-        new[s] = re
-        new[lane + s] = im
         state[s] -= re * c_re + im * c_im
         state[lane + s] -= re * c_im - im * c_re
         state[2 * lane + s] -= (re * re + im * im) * along[2 * lane + s]
@@ -253,6 +217,9 @@ def pursue_lanes_batch(
     coefs = aligned_like(n_nonzero * 2 * lane, rows).reshape((n_nonzero, 2 * lane))
     supports = np.empty((n_nonzero, lane), dtype=np.int64)
 
+    nothing = aligned_like(2 * lane, rows)
+    nothing[:] = 0
+
     chosen = allocate_chosen(n_nonzero, rows)
     independent = limits[INDEPENDENT]
     has_target = limits[TARGET] >= 0
@@ -279,12 +246,8 @@ def pursue_lanes_batch(
                 best[s] = 0
                 best[lane + s] = 1
                 best[2 * lane + s] = 0
-            if by_correlation:
-                for pair in range(n_pairs):
-                    compare_correlations(pairs[pair], dtype.type(2 * pair), independent, best)
-            else:
-                for pair in range(n_pairs):
-                    compare_gains(pairs[pair], dtype.type(2 * pair), independent, best)
+            for pair in range(n_pairs):
+                compare_atoms(pairs[pair], dtype.type(2 * pair), independent, by_correlation, best)
             if has_target:
                 for s in range(n_here):
                     k = first + s
@@ -295,13 +258,9 @@ def pursue_lanes_batch(
                             left, norms2[k], limits, rows[k], atoms, chosen, level, out_needs_row[k : k + 1]
                         ):
                             best[s] = 0
-            if start_step(best, dtype.type(level), limits[GAIN], progress, along[level]) == 0:
+            chosen_atoms, here = supports[level], along[level]
+            if start_step(best, dtype.type(level), limits[GAIN], state, progress, chosen_atoms, here) == 0:
                 break
-            for s in range(lane):
-                atom = np.int64(best[2 * lane + s])
-                supports[level, s] = atom
-                along[level, s] = state[atom, s] * along[level, 2 * lane + s]
-                along[level, lane + s] = state[atom, lane + s] * along[level, 2 * lane + s]
             weights = triangles[level]
             for i in range(level):
                 for s in range(lane):
@@ -313,12 +272,11 @@ def pursue_lanes_batch(
             gather_gram(gram_rows, supports[level], basis[level])
             for j in range(n_atoms):
                 new = basis[level, j]
-                for i in range(0, level - 1, 2):
-                    subtract_two_levels(weights[i], weights[i + 1], basis[i, j], basis[i + 1, j], new)
-                if level % 2 == 1:
-                    subtract_and_project(weights[level - 1], basis[level - 1, j], along[level], new, state[j])
-                else:
-                    project_lane(along[level], new, state[j])
+                for i in range(0, level, 2):
+                    # The last of an odd number is taken together with nothing.
+                    following, factor = (i + 1, weights[i + 1]) if i + 1 < level else (i, nothing)
+                    subtract_two_levels(weights[i], factor, basis[i, j], basis[following, j], new)
+                project_lane(here, new, state[j])
             for s in range(lane):
                 state[supports[level, s], 2 * lane + s] = 0
         n_longest = 0

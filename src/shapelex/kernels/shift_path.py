@@ -6,10 +6,7 @@ of each outline to a target for every start point. Out: the start points of leas
 
 import numpy as np
 
-from shapelex.kernels.compilation import kernel
 
-
-@kernel()
 def follow_shifts(to_target, to_previous, starts, out_shift):
     """Find the start points of least ``Σ_t to_target[t, s_t] + Σ_t to_previous[t, (s_t − s_(t−1)) mod n]``.
 
@@ -24,32 +21,20 @@ def follow_shifts(to_target, to_previous, starts, out_shift):
         Gets the start points.
     """
     n_frames, n_points = to_target.shape
-    pointers = np.zeros((n_frames, n_points), dtype=np.int32)
+    pointers = np.empty((n_frames, n_points), dtype=np.int32)
     cost = np.zeros(n_points)
-    following = np.empty(n_points)
     for t in range(n_frames):
         if starts[t] or t == 0:
-            best = np.argmin(cost)
-            for s in range(n_points):
-                pointers[t, s] = best
-                following[s] = to_target[t, s]
-        else:
-            for s in range(n_points):
-                least = np.inf
-                place = 0
-                for before in range(n_points):
-                    u = s - before
-                    if u < 0:
-                        u += n_points
-                    value = cost[before] + to_previous[t, u]
-                    if value < least:
-                        least = value
-                        place = before
-                pointers[t, s] = place
-                following[s] = least + to_target[t, s]
-        # An assignment to a slice would compile the message of its error, which takes longer than all of this.
-        cost, following = following, cost
-    state = np.argmin(cost)
+            pointers[t] = cost.argmin()
+            cost = to_target[t]
+            continue
+        # Row s of all steps is to_previous[t, (s - before) mod n] for each point before.
+        backwards = np.tile(to_previous[t, ::-1], 2)
+        steps = np.lib.stride_tricks.sliding_window_view(backwards, n_points)[n_points - 1 :: -1]
+        totals = cost + steps
+        pointers[t] = totals.argmin(axis=1)
+        cost = totals[np.arange(n_points), pointers[t]] + to_target[t]
+    state = cost.argmin()
     for t in range(n_frames - 1, -1, -1):
         out_shift[t] = state
         state = pointers[t, state]

@@ -84,38 +84,3 @@ def advance_batch(squares, switch_costs, size, starts, below, cost, out_pointers
             smallest = min(smallest, cost[s])
         for s in range(n_supports):
             cost[s] -= smallest
-
-
-@kernel()
-def find_common(pointers, is_alive):
-    """Follow all living supports of the last frame back to a frame where they have one support in common.
-
-    Returns the number of that frame and its support; −1 where they have none in common at the frame before the first,
-    at which `is_alive` then tells which supports they have.
-    """
-    alive = np.flatnonzero(is_alive)
-    n_alive = len(alive)
-    if n_alive == 1:
-        return pointers.shape[0] - 1, alive[0]
-    for t in range(pointers.shape[0] - 1, -1, -1):
-        is_alive[:] = False
-        n_before = 0
-        for i in range(n_alive):
-            s = pointers[t, alive[i]]
-            if not is_alive[s]:
-                is_alive[s] = True
-                alive[n_before] = s
-                n_before += 1
-        n_alive = n_before
-        if n_alive == 1 and t > 0:
-            return t - 1, alive[0]
-    return -1, alive[0]
-
-
-@kernel()
-def trace_back(pointers, last, state, out_path):
-    """Write the path that ends in `state` at frame `last`; return its support at the frame before the first one."""
-    for t in range(last, -1, -1):
-        out_path[t] = state
-        state = pointers[t, state]
-    return state

@@ -100,7 +100,7 @@ def residual_norm2(row, atoms, support, n_chosen, coef, out_residual):
     return norm2
 
 
-@kernel(fastmath=FAST)
+@kernel(fastmath=FAST, forceinline=True)
 def meets_target(left_norm2, norm2, limits, row, atoms, chosen, n_chosen, needs_row):
     """Whether the squared residual, tracked as `left_norm2`, has reached the target, which must be given.
 
@@ -148,7 +148,7 @@ def refine(row, atoms, chosen, n_chosen):
         coef[1, level] += chosen.update[1, level]
 
 
-@kernel()
+@kernel(forceinline=True)
 def solve_row(row, atoms, limits, chosen, n_chosen, needs_row):
     """Coefficients of one row, refined where the chosen atoms are nearly dependent."""
     solve_triangle(chosen.triangle, chosen.inv_diag, n_chosen, chosen.target, chosen.coef)
@@ -170,7 +170,7 @@ def solve_levels(row, atoms, limits, chosen, n_chosen, out_coefs, needs_row):
         write_coefs(chosen.coef, n_here, out_coefs[out_level])
 
 
-@kernel()
+@kernel(forceinline=True)
 def sum_of_squares(target, n_chosen):
     """Squared norm of the projection onto the chosen span."""
     total = target.dtype.type(0)
@@ -179,7 +179,7 @@ def sum_of_squares(target, n_chosen):
     return total
 
 
-@kernel()
+@kernel(forceinline=True)
 def write_coefs(coef, n_chosen, out_coefs):
     """Interleave the parts of the coefficients, and pad with zeros."""
     for level in range(out_coefs.shape[0] // 2):
@@ -188,7 +188,7 @@ def write_coefs(coef, n_chosen, out_coefs):
         out_coefs[2 * level + 1] = coef[1, level] if used else 0
 
 
-@kernel()
+@kernel(forceinline=True)
 def write_support(support, n_chosen, out_support):
     """Copy the support, and pad with -1."""
     for level in range(out_support.shape[0]):
