@@ -74,9 +74,7 @@ def test_a_coder_without_a_torch_implementation_is_refused_there(device, monkeyp
 def test_a_coder_without_a_numba_implementation_is_refused_on_the_cpu(monkeypatch):
     register(monkeypatch, torch=FirstAtomTorch)
     rows, atoms = problem()
-    with pytest.raises(
-        DeviceError, match=r'coder="first" has no .* numba backend: use a torch device such as device="cuda"'
-    ):
+    with pytest.raises(DeviceError, match='numba backend: use device="cuda"'):
         encode_rows(rows, atoms, 2, method="first")
 
 

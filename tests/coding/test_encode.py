@@ -375,7 +375,7 @@ def test_auto_rule():
 
 def test_exact_refuses_with_the_count():
     rows, atoms = problem(21, 2, 12, 60)
-    with pytest.raises(SearchTooLargeError, match=r"6 of 60 atoms have 50063860 supports"):
+    with pytest.raises(SearchTooLargeError, match="50063860"):
         encode_rows(rows, atoms, 6, method="exact")
     assert EXACT_MAX_SUPPORTS < 2**24, "ranks of supports must be exact in float32"
 

@@ -159,7 +159,7 @@ def test_polishing_lowers_the_error_of_ormp_on_real_shapes(name, n_nonzero, n_at
 @on_devices
 def test_polishing_with_a_target_is_refused_where_the_backend_has_none(device):
     rows, atoms = problem(8, 20, 30, 60)
-    with pytest.raises(DeviceError, match="polish=True with an error target"):
+    with pytest.raises(DeviceError, match="polish=True, tol="):
         sx.encode(rows, atoms, 8, "ormp", polish=True, tol=0.1, device=device)
     assert len(sx.encode(rows, atoms, 8, tol=0.1, device=device)) == 20
 

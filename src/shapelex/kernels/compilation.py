@@ -23,7 +23,8 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """
 
     def compiled(function: Callable[..., Any]) -> Any:
-        dispatcher = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)(function)
+        shared: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+        dispatcher = njit(**shared, **options)(function)
         # Without a folder that can be written to, every process compiles again; with NUMBA_DISABLE_JIT none does.
         with suppress(RuntimeError, AttributeError):
             dispatcher.enable_caching()

@@ -6,8 +6,10 @@ of each outline to a target for every start point. Out: the start points of leas
 
 import numpy as np
 
+from shapelex._typing import BoolArray, FloatArray, IntArray
 
-def follow_shifts(to_target, to_previous, starts, out_shift):
+
+def follow_shifts(to_target: FloatArray, to_previous: FloatArray, starts: BoolArray, out_shift: IntArray) -> None:
     """Find the start points of least ``Σ_t to_target[t, s_t] + Σ_t to_previous[t, (s_t − s_(t−1)) mod n]``.
 
     Parameters
@@ -34,7 +36,7 @@ def follow_shifts(to_target, to_previous, starts, out_shift):
         totals = cost + steps
         pointers[t] = totals.argmin(axis=1)
         cost = totals[np.arange(n_points), pointers[t]] + to_target[t]
-    state = cost.argmin()
+    state = int(cost.argmin())
     for t in range(n_frames - 1, -1, -1):
         out_shift[t] = state
-        state = pointers[t, state]
+        state = int(pointers[t, state])
