@@ -15,12 +15,13 @@ from shapelex.coding.cpu import count_threads, run_blocks
 from shapelex.estimators import OutlineConvolutions
 from shapelex.exceptions import ParameterError, UnsupportedBySpaceError
 from shapelex.geometry import pairwise_distances
-from shapelex.geometry.alignment import is_one_shape
+from shapelex.geometry.alignment import is_one_shape, phases
 from shapelex.geometry.cyclic_search import CyclicSearch
 from shapelex.geometry.distances import row_distances
 from shapelex.kernels.elastic import match_batch
 from shapelex.shapes.opening import as_shapes
 from shapelex.shapes.storage import Shapes, TensorShapes
+from shapelex.shapes.summary import signed_areas
 from shapelex.spaces import Landmarks, Space
 
 __all__ = ["retrieve"]
@@ -276,50 +277,45 @@ def _dissimilarities(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the dissimilarities within a set, and of queries (rows) to its shapes."""
     configurations, queries = configurations.astype(np.complex128), queries.astype(np.complex128)
-    is_same = np.array_equal(queries, configurations)
     changes = _free_changes(space, mirror)
+    stacks = [configurations] if np.array_equal(queries, configurations) else [configurations, queries]
     if changes["start"]:
-        return _match_outlines(configurations, None if is_same else queries, space, mirror)
-
-    def distances(Z: ComplexArray) -> FloatArray:
-        variants = [Z, Z.conj()] if mirror else [Z]
-        if changes["direction"]:
-            variants += [space.reverse(one) for one in variants]
-        least = [pairwise_distances(one, configurations, space=space) for one in variants]
-        return np.asarray(np.min(least, axis=0))
-
-    within = distances(configurations)
-    return within, within if is_same else distances(queries)
+        found = _match_outlines(stacks, space, mirror)
+    else:
+        found = [_open_distances(stack, configurations, space, changes["direction"], mirror) for stack in stacks]
+    return found[0], found[-1]
 
 
-def _match_outlines(
-    configurations: ComplexArray, queries: ComplexArray | None, space: Space, mirror: bool
-) -> tuple[FloatArray, FloatArray]:
-    """Return the dissimilarities within a set of closed outlines, and of queries (or the set itself) to the set.
+def _open_distances(
+    queries: ComplexArray, configurations: ComplexArray, space: Space, direction: bool, mirror: bool
+) -> FloatArray:
+    """Return the least full distances over mirror images and directions, if these do not count."""
+    variants = [queries, queries.conj()] if mirror else [queries]
+    variants += [space.reverse(one) for one in variants] if direction else []
+    return np.asarray(np.min([pairwise_distances(one, configurations, space=space) for one in variants], axis=0))
 
-    They are in units in which shapes have about 20 neighbors at a dissimilarity of 1. They join two parts: the cosine
-    of features of :class:`OutlineConvolutions`, reduced to principal components, and the cost of matching the outlines
-    point by point, along the cheapest path that stretches them only a little. Only the shapes with the most similar
-    features are matched. Points are described by *height functions*: for each point, the heights of all other points
-    over the tangent there, in the order of the outline.
+
+def _match_outlines(stacks: list[ComplexArray], space: Space, mirror: bool) -> list[FloatArray]:
+    """Return the dissimilarities of closed outlines to those of the first stack, for each stack.
+
+    They are in units in which shapes of the first stack have about 20 neighbors at a dissimilarity of 1. They join two
+    parts: the cosine of features of :class:`OutlineConvolutions`, reduced to principal components, and the cost of
+    matching the outlines point by point, along the cheapest path that stretches them only a little. Only the shapes
+    with the most similar features are matched. Points are described by *height functions*: for each point, the heights
+    of all other points over the tangent there, in the order of the outline.
     """
     # One seed: equal sets give equal results.
-    convolutions = OutlineConvolutions(space=space, mirror=mirror, random_state=0).fit(configurations)
-    raw = convolutions.transform(configurations).astype(np.float64)
-    center = raw.mean(axis=0)
-    axes = _scaled_axes(raw - center)
-    features, heights = _unit_rows((raw - center) @ axes), _height_functions(configurations, space)
-    angles = 1 - features @ features.T
-    matches = _elastic_matches(heights, heights, angles, mirror)
+    convolutions = OutlineConvolutions(space=space, mirror=mirror, random_state=0).fit(stacks[0])
+    raw = [convolutions.transform(stack).astype(np.float64) for stack in stacks]
+    center = raw[0].mean(axis=0)
+    axes = _scaled_axes(raw[0] - center)
+    features = [_unit_rows((rows - center) @ axes) for rows in raw]
+    heights = [_height_functions(stack, space) for stack in stacks]
+    angles = [1 - rows @ features[0].T for rows in features]
+    matches = [_elastic_matches(own, heights[0], far, mirror) for own, far in zip(heights, angles, strict=True)]
     # Both parts count alike, whatever the set.
-    angle_unit, match_unit = _neighbor_distance(angles), _neighbor_distance(matches)
-    within = angles / angle_unit + _MATCH_SHARE * matches / match_unit
-    if queries is None:
-        return within, within
-    raw = convolutions.transform(queries).astype(np.float64)
-    angles = 1 - _unit_rows((raw - center) @ axes) @ features.T
-    matches = _elastic_matches(_height_functions(queries, space), heights, angles, mirror)
-    return within, angles / angle_unit + _MATCH_SHARE * matches / match_unit
+    units = _neighbor_distance(angles[0]), _neighbor_distance(matches[0])
+    return [far / units[0] + _MATCH_SHARE * cost / units[1] for far, cost in zip(angles, matches, strict=True)]
 
 
 def _unit_rows(rows: FloatArray) -> FloatArray:
@@ -361,19 +357,14 @@ def _height_functions(configurations: ComplexArray, space: Space) -> FloatArray:
     """
     preshapes = space.preshape(configurations)
     points = preshapes @ space.basis(space.parameters(_N_POINTS)).T
-    areas = np.sum((points.conj() * np.roll(points, -1, axis=1)).imag, axis=1)
-    points = np.where(areas[:, None] < 0, points[:, ::-1], points)
-    tangents = np.roll(points, -_TANGENT_STEP, axis=1) - np.roll(points, _TANGENT_STEP, axis=1)
-    lengths = np.abs(tangents)
-    tangents = np.where(lengths > 0, tangents / np.where(lengths > 0, lengths, 1), 1)
+    points = np.where(signed_areas(points)[:, None] < 0, points[:, ::-1], points)
+    tangents = phases(np.roll(points, -_TANGENT_STEP, axis=1) - np.roll(points, _TANGENT_STEP, axis=1))
     heights = np.empty((len(points), _N_POINTS, _N_VALUES), dtype=np.float32)
     stretch = (_N_POINTS - 1) // _N_VALUES
     for value in range(_N_VALUES):
         # The average of heights is the height of the average.
-        ahead = (
-            sum(np.roll(points, -step, axis=1) for step in range(value * stretch + 1, (value + 1) * stretch + 1))
-            / stretch
-        )
+        steps = range(value * stretch + 1, (value + 1) * stretch + 1)
+        ahead = sum(np.roll(points, -step, axis=1) for step in steps) / stretch
         heights[:, :, value] = (tangents.conj() * (ahead - points)).imag
     largest = np.abs(heights).max(axis=1, keepdims=True)
     return np.asarray(heights / (_N_VALUES * np.where(largest > 0, largest, 1)))

@@ -221,21 +221,18 @@ def _download(name: str, entry: Dataset, folder: Path) -> list[Path]:
     """Return the files of a set in the cache; say where they come from, and their license, before any download."""
     import pooch
 
-    paths = [folder / file.name for file in entry.files]
-    missing = []
-    for path, file in zip(paths, entry.files, strict=True):
-        if not path.is_file() or _difference(path, file.blob, file.n_bytes):
-            path.unlink(missing_ok=True)
-            missing.append(file)
+    paths = {file: folder / file.name for file in entry.files}
+    missing = [file for file, path in paths.items() if not path.is_file() or _difference(path, file.blob, file.n_bytes)]
     if missing:
         # pooch's logger writes to standard error unless it is told otherwise.
         pooch.get_logger().info(f"{name}: from https://github.com/{entry.source}, license: {entry.license}.")
     for file in missing:
+        paths[file].unlink(missing_ok=True)
         address = entry.address_of(file)
         # pooch cannot check git blob ids, so the check is part of the download, which it repeats after network errors
         # and ValueError; it moves complete files into the folder.
-        urls = {file.name: address}
-        manager = pooch.create(folder, "", registry=dict.fromkeys(urls), urls=urls, retry_if_failed=_N_RETRIES)
+        options = {"registry": {file.name: None}, "urls": {file.name: address}, "retry_if_failed": _N_RETRIES}
+        manager = pooch.create(folder, "", **options)
         try:
             manager.fetch(file.name, downloader=partial(_load_and_check, file))
         except (OSError, ValueError) as error:
@@ -244,7 +241,7 @@ def _download(name: str, entry: Dataset, folder: Path) -> list[Path]:
                 f"from that address by other means, such as a browser, into {folder} or the folder that "
                 f"{_FOLDER_VARIABLE} names."
             ) from error
-    return paths
+    return list(paths.values())
 
 
 def _load_and_check(file: SourceFile, address: str, target: str, manager: Any) -> None:

@@ -1,9 +1,9 @@
 """Shapes made in code, whose truth is known; equal seeds give equal shapes."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.ndimage import uniform_filter1d
 from scipy.signal import lfilter
 
@@ -274,16 +274,16 @@ def make_leaves(
     outlines = np.empty((len(labels), target.n_coordinates), dtype=np.complex128)
     truth = []
     for row, label in enumerate(labels):
-        width, base, tip, lobes, n_lobes = _LEAF_FORMS[label]
-        factors = np.exp(spread * generator.normal(size=4))
+        *typical, n_lobes = _LEAF_FORMS[label]
+        width, base, tip, lobes = typical * np.exp(spread * generator.normal(size=4))
         curl, start = 2 * spread * generator.normal(), generator.uniform() * bool(random_start)
-        leaf = _leaf(width * factors[0], base * factors[1], tip * factors[2], lobes * factors[3], n_lobes, curl)
+        leaf = _leaf(width, base, tip, lobes, n_lobes, curl)
         pose = generator.uniform(0.5, 2) * np.exp(2j * np.pi * generator.uniform())
         position = 3 * complex(*generator.normal(size=2))
         leaf = fit_outline(leaf, Landmarks(_LEAF_SAMPLES, closed=True))
         shift = int(start * _LEAF_SAMPLES)
         outlines[row] = fit_outline(pose * np.roll(leaf, -shift) + position, target)
-        truth.append((width * factors[0], lobes * factors[3], curl, shift / _LEAF_SAMPLES))
+        truth.append((width, lobes, curl, shift / _LEAF_SAMPLES))
     return ShapeSet(
         outlines,
         target,
@@ -341,14 +341,9 @@ def worm_postures(n_points: int = 20, n_postures: int = 4) -> FloatArray:
     n_segments = check_count(n_points, 12, "n_points") - 1
     n_rows = _check_between(n_postures, _MOST_POSTURES, "n_postures")
     s = (np.arange(n_segments) + 0.5) / n_segments
-    waves = [
-        np.sin(2.6 * np.pi * (s - 0.5)),
-        np.cos(2.6 * np.pi * (s - 0.5)),
-        s - 0.5,
-        *(np.cos(order * np.pi * s) for order in (4, 5, 6, 7, 8)),
-    ]
-    centered = np.array(waves[:n_rows]) - np.mean(waves[:n_rows], axis=1, keepdims=True)
-    directions, triangle = np.linalg.qr(centered.T)
+    phase = 2.6 * np.pi * (s - 0.5)
+    waves = np.array([np.sin(phase), np.cos(phase), s - 0.5, *(np.cos(order * np.pi * s) for order in range(4, 9))])
+    directions, triangle = np.linalg.qr((waves - waves.mean(axis=1, keepdims=True))[:n_rows].T)
     # The signs of the factors depend on the linear algebra at hand.
     return np.asarray(np.sqrt(n_segments) * (directions * np.sign(np.diag(triangle))).T)
 
@@ -405,7 +400,7 @@ def make_worms(
         heading = generator.uniform(0, 2 * np.pi) + 0.15 * np.cumsum(_wander(n_times, 20.0, generator))
         # The first point is the head, so the body points backward; a wave carries a worm about 2/3 of its length.
         path = np.cumsum(-pace * np.exp(1j * heading)) / (1.5 * _FRAMES_PER_WAVE)
-        columns = {f"posture_{number}": column for number, column in enumerate(amplitudes.T, 1)}
+        columns = pd.DataFrame(amplitudes).rename(columns=lambda number: f"posture_{number + 1}")
         series.append((_midlines(amplitudes @ postures + heading[:, None]) + path[:, None], columns))
     return _record("worm", series, deviation, generator)
 
@@ -418,34 +413,30 @@ def _midlines(angles: FloatArray) -> ComplexArray:
 
 
 def _record(
-    animal: str, series: list[tuple[ComplexArray, dict[str, Any]]], noise: float, generator: np.random.Generator
+    animal: str, series: list[tuple[ComplexArray, pd.DataFrame]], noise: float, generator: np.random.Generator
 ) -> ShapeSet:
     """Return the midlines of several animals, with noise and the columns of each."""
-    points = np.concatenate([midlines for midlines, _ in series])
-    points = points + noise * _complex_normal(generator, points.shape)
-    frames = np.concatenate([np.arange(len(midlines)) for midlines, _ in series])
-    sequence = np.repeat(np.arange(len(series)), [len(midlines) for midlines, _ in series])
-    told = {name: np.concatenate([columns[name] for _, columns in series]) for name in series[0][1]}
+    midlines, columns = zip(*series, strict=True)
+    points = np.concatenate(midlines)
+    told = pd.concat(columns, keys=range(len(series)), names=["sequence", "frame"]).reset_index()
+    sequence = told.pop("sequence")
     return ShapeSet(
-        points,
+        points + noise * _complex_normal(generator, points.shape),
         Landmarks(points.shape[1]),
-        ids=[f"{animal}{number}-{frame}" for number, frame in zip(sequence, frames, strict=True)],
+        ids=[f"{animal}{number}-{frame}" for number, frame in zip(sequence, told["frame"], strict=True)],
         sequence=sequence,
-        metadata={"frame": frames, **told},
+        metadata=dict(told.items()),
     )
 
 
 def _posture_weights(n_frames: int, n_postures: int, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """Return weights in radians, shape (n_frames, n_postures), and +1 where the worm crawls forward, −1 elsewhere."""
-    weights = np.empty((n_frames, max(n_postures, 2)))
     pace = np.where(_wander(n_frames, 60.0, generator) > -1, 1.0, -1.0)
     # Towards the tail, the wave pushes forward.
     phase = generator.uniform(0, 2 * np.pi) - 2 * np.pi / _FRAMES_PER_WAVE * np.cumsum(pace)
     depth = 0.8 * (1 + 0.15 * _wander(n_frames, 40.0, generator))
-    weights[:, 0], weights[:, 1] = depth * np.cos(phase), depth * np.sin(phase)
-    for posture in range(2, n_postures):
-        size = 0.6 if posture == 2 else 0.25
-        weights[:, posture] = size * _wander(n_frames, 15.0, generator)
+    others = [(0.6 if posture == 2 else 0.25) * _wander(n_frames, 15.0, generator) for posture in range(2, n_postures)]
+    weights = np.stack([depth * np.cos(phase), depth * np.sin(phase), *others], axis=1)
     return weights[:, :n_postures], pace
 
 
@@ -528,21 +519,17 @@ def make_behavior(
         heading = generator.uniform(0, 2 * np.pi) + np.cumsum(generator.normal(size=n_times) * 0.03)
         # A change of state takes some time.
         blended = uniform_filter1d(weights, _BLEND_FRAMES, axis=0, mode="nearest")
-        columns = {"time": np.arange(n_times) / rate, "state": states}
+        columns = pd.DataFrame({"time": np.arange(n_times) / rate, "state": states})
         series.append((_midlines(blended @ postures + heading[:, None]), columns))
     return _record("animal", series, deviation, generator)
 
 
 def _spread_directions(n_states: int, generator: np.random.Generator) -> FloatArray:
     """Return weights of postures, one row per state, drawn such that the closest two are not close."""
-    best, widest = np.zeros((n_states, _BEHAVIOR_POSTURES)), -1.0
-    for _ in range(50):
-        drawn = generator.normal(size=(n_states, _BEHAVIOR_POSTURES)) * np.array([1.0, 1.0, 1.0, 0.6, 0.4, 0.3])
-        drawn *= 0.7 / np.linalg.norm(drawn, axis=1, keepdims=True)
-        distances = np.linalg.norm(drawn[:, None] - drawn[None], axis=2) + 10 * np.eye(n_states)
-        if distances.min() > widest:
-            best, widest = drawn, float(distances.min())
-    return best
+    drawn = generator.normal(size=(50, n_states, _BEHAVIOR_POSTURES)) * np.array([1.0, 1.0, 1.0, 0.6, 0.4, 0.3])
+    drawn *= 0.7 / np.linalg.norm(drawn, axis=2, keepdims=True)
+    distances = np.linalg.norm(drawn[:, :, None] - drawn[:, None], axis=3) + 10 * np.eye(n_states)
+    return np.asarray(drawn[distances.min(axis=(1, 2)).argmax()])
 
 
 def _draw_states(n_frames: int, n_states: int, dwell: float, generator: np.random.Generator) -> IntArray:
