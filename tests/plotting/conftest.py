@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import shapelex as sx
-from shapelex.selection.error_surface import AtomStability, ErrorSurface
 from shapelex.selection.suggestion import Suggestion
+from shapelex.selection.tables import AtomStability, ErrorSurface
 
 mpl.use("Agg")
 

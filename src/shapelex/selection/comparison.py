@@ -21,7 +21,7 @@ from shapelex.estimators.principal_components import ComplexPCA, TangentPCA
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import ParameterError, ParameterTypeError
 from shapelex.geometry.distances import row_distances
-from shapelex.selection.tidy_table import Progress, Row, TidyTable, collect, print_percent
+from shapelex.selection.tables import Progress, Row, TidyTable, collect, print_percent
 from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
 from shapelex.spaces.base import row_norms

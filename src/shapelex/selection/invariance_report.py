@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -95,11 +95,9 @@ class InvarianceReport:
 
     def _describe(self, effect: ChangeEffect) -> str:
         if effect.is_nothing(self.tol):
-            codes = (
-                "codes and errors stay the same"
-                if effect.weights <= self.tol
-                else "errors stay the same; other codes of equal error are found"
-            )
+            codes = "errors stay the same; other codes of equal error are found"
+            if effect.weights <= self.tol:
+                codes = "codes and errors stay the same"
             return f"- {effect.change}: nothing changes; distances, {codes}."
         text = (
             f"- {effect.change}: a shape moves {effect.to_itself:.3f} away from itself; where some shapes are changed "
@@ -181,12 +179,10 @@ def invariance_report(
         mixed = np.where(is_changed[:, None], changed, chosen)
         between_shapes = float(np.abs(pairwise_distances(mixed, space=space) - distances).max())
         weight_change = float(np.abs(np.abs(plain.model.transform(changed)) - weights).max())
-        effect = ChangeEffect(name, to_itself, between_shapes, rmse, weight_change)
+        after: tuple[float, ...] = ()
         if registered is not None:
-            back = register(changed, space, to=registration.target).configurations
-            to_itself, rmse = registered.compare(back)
-            effect = replace(effect, to_itself_registered=to_itself, rmse_registered=rmse)
-        effects.append(effect)
+            after = registered.compare(register(changed, space, to=registration.target).configurations)
+        effects.append(ChangeEffect(name, to_itself, between_shapes, rmse, weight_change, *after))
     return InvarianceReport(
         effects=tuple(effects),
         spread=float(np.median(distances[np.triu_indices(n_shapes, 1)])),

@@ -1,7 +1,12 @@
-"""Suggest the number of atoms of a dictionary, and the maximum number of atoms per shape."""
+"""Suggest the number of atoms of a dictionary, and the maximum number of atoms per shape.
 
+The order of rows decides which are held out together: neighbors that are similar, as in a recording, in blocks. Blocks
+of a set that is only sorted by label or file would lack some kinds of shapes and be full of others.
+"""
+
+import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp
 from typing import Any
@@ -9,24 +14,26 @@ from typing import Any
 import numpy as np
 
 from shapelex._messages import parameter
-from shapelex._typing import ArrayLike, ComplexArray
+from shapelex._typing import ArrayLike, ComplexArray, IntArray
 from shapelex._validation import check_count, check_flag, check_number
 from shapelex.estimators.base import as_generator
 from shapelex.estimators.folds import Fold, check_units, make_folds
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import ParameterError, ShapeInputError
+from shapelex.geometry.distances import row_distances
 from shapelex.selection.comparison import check_counts
-from shapelex.selection.error_surface import (
+from shapelex.selection.tables import (
     LEAST_STEP,
     PRECISION,
     AtomStability,
     ErrorSurface,
+    Progress,
+    Row,
     choose,
     close_sizes,
+    collect,
     most_stable,
 )
-from shapelex.selection.row_order import describe_order, explain_order
-from shapelex.selection.tidy_table import Progress, Row, collect
 from shapelex.shapes.opening import read_configurations
 from shapelex.shapes.thumbnails import html_text
 from shapelex.spaces import Space
@@ -39,6 +46,12 @@ _N_NEIGHBORS = 4
 
 # Sets of fewer shapes do not allow conclusions on a size or on the stability of atoms.
 _FEW_SHAPES = 30
+
+# Rows are taken to be ordered where neighbors are closer than random pairs by this factor.
+_ORDERED = 0.7
+
+# A column is taken to be sorted where its value changes at most this often, relative to a random order.
+_SORTED = 0.5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -194,8 +207,9 @@ def suggest(
             f"{parameter('cv', 3)}."
         )
     generator = as_generator(random_state)
-    order = describe_order(X, configurations, space, generator)
-    is_shuffled = order.needs_shuffling and units is None and isinstance(cv, int | np.integer)
+    order, sorted_by = _describe_order(X, configurations, space, generator)
+    is_shuffled = bool(sorted_by) and units is None and isinstance(cv, int | np.integer)
+    order += [f"the rows are sorted by {sorted_by}"] if is_shuffled else []
     fold_seed = int(generator.integers(2**31)) if is_shuffled else None
     folds = make_folds(cv, n_used, None if units is None else units[chosen], seed=fold_seed)
     most = min(len(learned_from) for learned_from, _ in folds) // 2
@@ -203,7 +217,8 @@ def suggest(
     sparsities = check_counts(range(1, MOST_NONZERO + 1) if n_nonzero is None else n_nonzero, "n_nonzero")
     seeds = generator.integers(2**31, size=len(folds) + 1).tolist()
     measures_stability = check_flag(stability, "stability") and n_used >= _FEW_SHAPES
-    search = _Search(configurations[chosen], space, folds, seeds, n_jobs, min_gain)
+    surface, table = ErrorSurface([], space.n_coordinates - 1), AtomStability([])
+    search = _Search(configurations[chosen], space, folds, seeds, n_jobs, min_gain, surface, table)
 
     def measurements() -> Iterator[Row]:
         for size in sizes:
@@ -215,7 +230,6 @@ def suggest(
     n_cells = sum(min(size, len(sparsities)) for size in sizes) + (_N_NEIGHBORS if n_atoms is None else 0)
     n_stabilities = len(sizes) if n_atoms is not None else 1
     collect(measurements(), n_cells * len(folds) + measures_stability * n_stabilities, callback, "suggest")
-    surface, table = search.surface, AtomStability(search.stability_rows)
     elbow, sparsity = choose(surface, min_gain)
     size = most_stable(surface, table, elbow, sparsity)
     reasons = [
@@ -223,7 +237,7 @@ def suggest(
         *_explain_sparsity(surface, size, sparsity),
         _explain_size(surface, size, sparsity, elbow, min_gain),
         *(_explain_stability(row) for row in table.rows() if row["n_atoms"] == size),
-        *explain_order(order, folds, units is not None, is_shuffled),
+        *_explain_order(order, folds, units is not None, is_shuffled),
     ]
     return Suggestion(size, sparsity, surface, table, reasons)
 
@@ -238,13 +252,8 @@ class _Search:
     seeds: Sequence[int]
     n_jobs: int | None
     min_gain: float
-    rows: list[Row] = field(default_factory=list)
-    stability_rows: list[Row] = field(default_factory=list)
-
-    @property
-    def surface(self) -> ErrorSurface:
-        """The held-out errors so far."""
-        return ErrorSurface(self.rows, self.space.n_coordinates - 1)
+    surface: ErrorSurface
+    stability: AtomStability
 
     def measure_size(self, n_atoms: int, sparsities: Sequence[int], stops_early: bool) -> Iterator[Row]:
         """Measure one size at ascending sparsities; stop early where two in a row would not be chosen.
@@ -284,7 +293,7 @@ class _Search:
                 distance, chance = float(found.distances.mean()), float(found.chance.mean())
                 stability = float(np.clip(1 - distance / chance, 0, 1)) if chance > 0 else 1.0
                 measured = {"distance": distance, "chance": chance, "n_named": int(found.can_be_named.sum())}
-                self.stability_rows.append({**cell, **measured, "stability": stability})
+                self.stability._rows.append({**cell, **measured, "stability": stability})
             yield cell
 
     def _measure(self, n_atoms: int, n_nonzero: int) -> Iterator[Row]:
@@ -304,7 +313,7 @@ class _Search:
                 "energy": float(np.mean(np.abs(codes.coefs.astype(np.complex128)) ** 2)),
                 "seconds": time.perf_counter() - start,
             }
-            self.rows.append(row)
+            self.surface._rows.append(row)
             yield row
 
     def _learn(self, X: ComplexArray, n_atoms: int, n_nonzero: int, seed: int) -> ShapeDictionary:
@@ -323,6 +332,53 @@ def _check_sizes(n_atoms: Iterable[int] | None, most: int) -> list[int]:
             f"{parameter('n_atoms')} must be at most {2 * most}, the number of shapes learned from, got {given[-1]}."
         )
     return given
+
+
+def _describe_order(
+    X: Any, configurations: ComplexArray, space: Space, generator: np.random.Generator
+) -> tuple[list[str], str]:
+    """Return what is special about the order of rows, and the column by which rows that are not alike are sorted.
+
+    Consecutive rows are compared with random pairs; only exact copies of configurations count as copies. `X` is what
+    was given: where it has labels or files, and the rows are sorted by these, pairs are of the same kind.
+    """
+    preshapes = space.whitened_preshapes(configurations, "X")
+    sorted_by, kinds = _sorted_column(X, len(preshapes))
+    shuffled = np.lexsort((generator.random(len(preshapes)), kinds))
+    near, far = (_consecutive_distance(preshapes[order], kinds[order]) for order in (slice(None), shuffled))
+    n_copies = len(preshapes) - len({configuration.tobytes() for configuration in configurations})
+    found = [f"{n_copies} of {len(preshapes)} rows are copies of others"] if n_copies else []
+    if near < _ORDERED * far:
+        distances = f"median distance {near:.3f}, random pairs {far:.3f}"
+        found.append(f"consecutive rows are similar ({distances}), as in a recording or a sorted set")
+        sorted_by = ""
+    return found, sorted_by
+
+
+def _consecutive_distance(rows: ComplexArray, kinds: IntArray) -> float:
+    """Return the median distance of consecutive rows of the same kind; NaN where there are none."""
+    is_same = kinds[:-1] == kinds[1:]
+    return float(np.median(row_distances(rows[:-1][is_same], rows[1:][is_same]))) if is_same.any() else float("nan")
+
+
+def _sorted_column(X: Any, n_shapes: int) -> tuple[str, IntArray]:
+    """Return the column that a set is sorted by, in words, and its values as numbers; none for series and arrays.
+
+    Equal values of such a column follow each other much more often than in a random order.
+    """
+    # Arrays of other libraries may have attributes of these names too, but not a mapping of columns.
+    metadata = getattr(X, "metadata", None)
+    if isinstance(metadata, Mapping) and (X.sequence is None or len(np.unique(X.sequence)) == 1):
+        files = metadata.get("file")
+        # Files of one kind often differ only by a number: control_01.png, control_02.png.
+        kinds_of_files = None if files is None else [re.sub(r"\d+", "", str(file)) for file in files]
+        for name, column in ("label", X.labels), ("file", files), ("name of file", kinds_of_files):
+            if column is not None:
+                kinds = np.unique(np.asarray(column).astype(str), return_inverse=True)[1]
+                expected_changes = n_shapes - float(np.sum(np.bincount(kinds) ** 2)) / n_shapes
+                if 0 < np.count_nonzero(np.diff(kinds)) <= _SORTED * expected_changes:
+                    return name, kinds
+    return "", np.zeros(n_shapes, dtype=np.intp)
 
 
 def _explain_error(
@@ -386,7 +442,31 @@ def _explain_stability(row: Row) -> str:
         f"average an atom is {row['distance']:.3f} from its match, and {row['chance']:.3f} from random shapes."
     )
     if n_named == 0:
-        return f"{text} Use the codes and reconstructions, but do not interpret single atoms."
-    if n_named < n_atoms:
-        return f"{text} stability_ of the final dictionary shows which of its atoms are reproducible."
+        text += " Use the codes and reconstructions, but do not interpret single atoms."
+    elif n_named < n_atoms:
+        text += " stability_ of the final dictionary shows which of its atoms are reproducible."
     return text
+
+
+def _explain_order(order: list[str], folds: Sequence[Fold], has_groups: bool, is_shuffled: bool) -> list[str]:
+    """Return a sentence on what the order of rows means for the folds; none where nothing is special about it."""
+    if not order:
+        return []
+    if has_groups:
+        advice = "whole groups were held out, so that no held-out shape had a near copy among the others"
+    elif is_shuffled:
+        advice = (
+            "blocks of rows would differ in their kinds of shapes, so the rows were shuffled and held out at random; "
+            "where several shapes come from one recording or specimen, give these as groups"
+        )
+    elif all((np.diff(np.sort(held_out)) == 1).all() for _, held_out in folds):
+        advice = (
+            "a random split would hold out near copies of shapes learned from, so whole blocks of rows were held out; "
+            "where recordings or specimens are known, give them as groups"
+        )
+    else:
+        advice = (
+            "the given folds separate such rows, so these errors are too small: hold out blocks of rows (cv=3), or "
+            "recordings or specimens as groups"
+        )
+    return [f"Order: {', and '.join(order)}: {advice}."]

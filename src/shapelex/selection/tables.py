@@ -1,13 +1,18 @@
-"""Held-out errors of dictionaries of many sizes and sparsities, and the elbow beyond which they improve little."""
+"""Tidy tables of measurements, and the elbow beyond which larger dictionaries improve little."""
 
-from collections.abc import Iterable, Mapping
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import lgamma, log
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
-from shapelex.selection.tidy_table import Row, TidyTable, print_percent
+from shapelex._typing import FloatArray
+from shapelex.shapes.thumbnails import html_text
+
+logger = logging.getLogger("shapelex")
 
 PRECISION = 1e-3
 """Errors below this count as zero: shapes are not measured to a thousandth of their size."""
@@ -18,6 +23,110 @@ LEAST_STEP = 0.1
 # A smaller size of similar error is preferred only where the stability of its atoms is higher by this much.
 _WORTHWHILE_STABILITY = 0.15
 _CLOSE_ERROR = 1.03
+
+Row = dict[str, Any]
+Progress = Callable[[int, int, Row], bool | None]
+
+
+class TidyTable:
+    """Measurements, one per row.
+
+    Columns are taken by name, as from a data frame: ``table["rmse"]``; ``len(table)`` counts rows.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        The rows; each has a value for every column.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names of the columns.
+
+    Examples
+    --------
+    >>> from shapelex.selection.tables import TidyTable
+    >>> class Sizes(TidyTable):
+    ...     columns = ("name", "size")
+    >>> table = Sizes([{"name": "small", "size": 1}, {"name": "large", "size": 5}])
+    >>> table["size"]
+    array([1, 5])
+    >>> print(table.to_csv(), end="")
+    name,size
+    small,1
+    large,5
+    """
+
+    columns: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        self._rows = [{name: row[name] for name in self.columns} for row in rows]
+
+    def keys(self) -> tuple[str, ...]:
+        """Names of the columns.
+
+        Returns
+        -------
+        tuple of str
+            As in ``columns``.
+        """
+        return self.columns
+
+    def rows(self) -> list[Row]:
+        """Rows as dictionaries.
+
+        Returns
+        -------
+        list of dict
+            Each with a value for every column.
+        """
+        return [dict(row) for row in self._rows]
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """Table as a pandas data frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One measurement per row.
+        """
+        return pd.DataFrame(self._rows, columns=list(self.columns))
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """Table as comma-separated text, with the names of the columns in the first line.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            File to write; none when not given.
+
+        Returns
+        -------
+        str
+            The text.
+        """
+        text: str = self.to_dataframe().to_csv(index=False, lineterminator="\n")
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    def __getitem__(self, column: str) -> np.ndarray[Any, Any]:
+        if column not in self.columns:
+            raise KeyError(f"the table has the columns {', '.join(self.columns)}, not {column!r}.")
+        return np.array([row[column] for row in self._rows])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self)} rows of {', '.join(self.columns)}>"
+
+    def _repr_html_(self) -> str:
+        """Return what notebooks show: the table as it is printed."""
+        return html_text(str(self))
 
 
 class ErrorSurface(TidyTable):
@@ -86,8 +195,8 @@ class ErrorSurface(TidyTable):
         float
             Root of the mean over folds of the mean squared full distance; NaN where it was not measured.
         """
-        squares = [row["rmse"] ** 2 for row in self._cell(n_atoms, n_nonzero)]
-        return float(np.sqrt(np.mean(squares))) if squares else float("nan")
+        rmses = self._of_cell("rmse", n_atoms, n_nonzero)
+        return float(np.sqrt(np.mean(rmses**2))) if len(rmses) else float("nan")
 
     def spread(self, n_atoms: int, n_nonzero: int) -> float:
         """Standard error of the held-out error, from its differences between folds.
@@ -102,7 +211,7 @@ class ErrorSurface(TidyTable):
         float
             Standard error; NaN where there are fewer than two folds.
         """
-        rmses = [row["rmse"] for row in self._cell(n_atoms, n_nonzero)]
+        rmses = self._of_cell("rmse", n_atoms, n_nonzero)
         return float(np.std(rmses, ddof=1) / np.sqrt(len(rmses))) if len(rmses) > 1 else float("nan")
 
     def description_length(self, n_atoms: int, n_nonzero: int) -> float:
@@ -122,14 +231,15 @@ class ErrorSurface(TidyTable):
         float
             Description length up to a constant; smaller is better.
         """
-        cell = self._cell(n_atoms, n_nonzero)
         mse = max(self.rmse(n_atoms, n_nonzero), PRECISION) ** 2
-        energy = max(float(np.mean([row["energy"] for row in cell])), mse / self.n_dimensions) if cell else float("nan")
+        energies = self._of_cell("energy", n_atoms, n_nonzero)
+        energy = max(float(np.mean(energies)), mse / self.n_dimensions) if len(energies) else float("nan")
         choices = lgamma(n_atoms + 1) - lgamma(n_nonzero + 1) - lgamma(n_atoms - n_nonzero + 1)
         return self.n_dimensions * log(mse) + n_nonzero * log(self.n_dimensions * energy / mse) + choices
 
-    def _cell(self, n_atoms: int, n_nonzero: int) -> list[Row]:
-        return [row for row in self._rows if row["n_atoms"] == n_atoms and row["n_nonzero"] == n_nonzero]
+    def _of_cell(self, column: str, n_atoms: int, n_nonzero: int) -> FloatArray:
+        cell = n_atoms, n_nonzero
+        return np.array([row[column] for row in self._rows if (row["n_atoms"], row["n_nonzero"]) == cell])
 
     def __str__(self) -> str:
         errors = {n: {size: self.rmse(size, n) for size in self.sizes(n)} for n in self.sparsities()}
@@ -227,3 +337,22 @@ def most_stable(surface: ErrorSurface, stability: AtomStability, n_atoms: int, n
         if stability.of(size) > stability.of(best) + _WORTHWHILE_STABILITY:
             best = size
     return best
+
+
+def print_percent(table: pd.DataFrame, corner: str) -> str:
+    """Return a table of errors in percent, with `corner` above the names of its rows; empty where nothing is known."""
+    # Columns of numbers would stand one place to the left of their cells.
+    named = (100 * table).rename(columns=str).rename_axis(index=None, columns=corner)
+    return str(named.to_string(float_format="{:.2f}".format, na_rep="", col_space=6))
+
+
+def collect(measurements: Iterator[Row], n_at_most: int, callback: Progress | None, task: str) -> list[Row]:
+    """Return the rows that are measured one after the other, until the callback, which is told of each, says stop."""
+    rows: list[Row] = []
+    for row in measurements:
+        rows.append(row)
+        n_at_most = max(n_at_most, len(rows))
+        logger.info("%s: %d of at most %d, %s", task, len(rows), n_at_most, row)
+        if callback is not None and callback(len(rows), n_at_most, dict(row)):
+            break
+    return rows
