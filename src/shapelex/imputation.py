@@ -183,14 +183,15 @@ def impute(
     space = _landmarks_of(dictionary, is_fitted, X)
     configurations, present, _ = as_incomplete_configurations(as_shapes(X, space)[:], name="X")
     generator = np.random.default_rng(check_count(random_state, 0, "random_state"))
+    n_trials = n_repeats if is_fitted else min(n_repeats, _MOST_LEARNED_TRIALS)
+    trials = _hide_landmarks(present, hide, n_trials, generator)
     if is_fitted:
-        trials = _hide_landmarks(present, hide, n_repeats, generator)
         if reference is not None:
             reference, _ = read_configurations(reference, dictionary.space_, "reference")
             # The dictionary would call collapsed ones those of X.
             dictionary.space_.whitened_preshapes(reference, "reference")
         final = _Guesser(dictionary, method, reference)
-        guessers = [final] * n_repeats
+        guessers = [final] * n_trials
     else:
         if reference is not None:
             raise ParameterError(
@@ -199,7 +200,6 @@ def impute(
             )
         dictionary = clone(dictionary).set_params(space=space)
         final = _learn(configurations, present, dictionary, method, max_rounds)
-        trials = _hide_landmarks(present, hide, min(n_repeats, _MOST_LEARNED_TRIALS), generator)
         # Landmarks that are hidden in every shape are shown again: they could not be learned.
         trials = [kept | (present & ~kept.any(axis=0)) for kept in trials]
         # What a dictionary has seen it finds again: each trial learns without the landmarks that it hides.

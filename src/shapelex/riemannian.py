@@ -130,12 +130,7 @@ class RiemannianDictionary(AtomPlotMixin, ShapeReconstructor):
 
     @all_or_nothing
     @single_blas_thread()
-    def fit(
-        self,
-        X: ArrayLike,
-        y: Any = None,  # noqa: ARG002
-        sample_weight: ArrayLike | None = None,
-    ) -> "RiemannianDictionary":
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> "RiemannianDictionary":  # noqa: ARG002
         """Learn the atoms.
 
         Parameters
@@ -213,8 +208,8 @@ class RiemannianDictionary(AtomPlotMixin, ShapeReconstructor):
         ndarray of float, shape (n_shapes, n_atoms)
             Real weights that sum to one, some of them zero. They do not depend on the pose of a shape.
         """
-        logarithms, dtype = self._logarithms(X)
-        return _solve_codes(logarithms, self.alpha).astype(dtype, copy=False)
+        _, codes, dtype = self._code(X)
+        return codes.astype(dtype, copy=False)
 
     def inverse_transform(self, codes: ArrayLike) -> NoReturn:
         """Raise: codes alone do not determine shapes here.
@@ -250,9 +245,9 @@ class RiemannianDictionary(AtomPlotMixin, ShapeReconstructor):
         ndarray of complex, shape (n_shapes, n_coordinates)
             ``exp_z(Σ_j a_j log_z(d_j))``: pre-shapes, in the poses of ``space_.preshape(X)``.
         """
-        logarithms, dtype = self._logarithms(X)
-        sums = logarithms.sums(_solve_codes(logarithms, self.alpha))
-        return self.space_.unwhiten(exp_rows(logarithms.rows, sums).astype(np.result_type(dtype, np.complex64)))
+        logarithms, codes, dtype = self._code(X)
+        rebuilt = exp_rows(logarithms.rows, logarithms.sums(codes))
+        return self.space_.unwhiten(rebuilt.astype(np.result_type(dtype, np.complex64)))
 
     @single_blas_thread()
     @keeps_array_kind
@@ -269,19 +264,18 @@ class RiemannianDictionary(AtomPlotMixin, ShapeReconstructor):
         ndarray of float, shape (n_shapes,)
             Distances between 0 and 1: the sine of ``|Σ_j a_j log_z(d_j)|``.
         """
-        logarithms, dtype = self._logarithms(X)
-        angles = np.sqrt(logarithms.energy(_solve_codes(logarithms, self.alpha)))
-        return np.abs(np.sin(angles)).astype(dtype)
+        logarithms, codes, dtype = self._code(X)
+        return np.abs(np.sin(np.sqrt(logarithms.energy(codes)))).astype(dtype)
 
     def _as_rows(self, configurations: ComplexArray, name: str) -> ComplexArray:
         # Angles and their ratios lose half the digits near zero: single precision would leave too few.
         return self.space_.whitened_preshapes(configurations.astype(np.complex128), name)
 
-    def _logarithms(self, X: ArrayLike) -> "tuple[_Logarithms, np.dtype[Any]]":
-        """Return the logarithms of the atoms at given shapes, and the real dtype of these."""
+    def _code(self, X: ArrayLike) -> "tuple[_Logarithms, FloatArray, np.dtype[Any]]":
+        """Return the logarithms of the atoms at given shapes, their codes, and the real dtype of the shapes."""
         configurations = read_configurations(self._open_new_input(X))[0]
-        rows, atoms = self._as_rows(configurations, "X"), self._as_rows(self.atoms_, "atoms_")
-        return _Logarithms(rows, atoms), configurations.real.dtype
+        logarithms = _Logarithms(self._as_rows(configurations, "X"), self._as_rows(self.atoms_, "atoms_"))
+        return logarithms, _solve_codes(logarithms, self.alpha), configurations.real.dtype
 
     def _check_parameters(self) -> None:
         check_count(self.n_atoms, 1, "n_atoms")
