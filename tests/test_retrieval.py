@@ -73,6 +73,13 @@ def test_open_curves_keep_their_points_and_landmarks_their_numbers(space, direct
     slow = slow_distances(query, Z, space, direction=direction, mirror=mirror)
     np.testing.assert_array_equal(indices, np.argsort(slow)[:4])
     np.testing.assert_allclose(distances, np.sort(slow)[:4], atol=1e-12)
+    # Large sets are read in blocks.
+    Z = strategies.random_configurations(space, 2100, 0)
+    indices, distances = sx.retrieve(Z[[3, 2090]], Z, 2100, space=space, mirror=mirror)
+    for number, row in enumerate((3, 2090)):
+        slow = slow_distances(Z[row], Z, space, direction=direction, mirror=mirror)
+        np.testing.assert_allclose(distances[number], np.sort(slow), atol=1e-11)
+        np.testing.assert_allclose(slow[indices[number]], distances[number], atol=1e-11)
 
 
 @settings(max_examples=10)
@@ -108,16 +115,7 @@ def test_equal_shapes_come_in_the_order_of_the_set():
     assert (distances < 1e-12).all()
 
 
-def test_large_sets_are_read_in_blocks():
-    Z = strategies.random_configurations(sx.Landmarks(5), 2100, 0)
-    indices, distances = sx.retrieve(Z[[3, 2090]], Z, 2100)
-    for number, query in enumerate(Z[[3, 2090]]):
-        slow = slow_distances(query, Z, sx.Landmarks(5), direction=False, mirror=True)
-        np.testing.assert_allclose(distances[number], np.sort(slow), atol=1e-11)
-        np.testing.assert_allclose(slow[indices[number]], distances[number], atol=1e-11)
-
-
-def test_sets_files_and_lists_give_the_same_as_arrays(tmp_path):
+def test_sets_files_lists_and_single_precision_give_the_same(tmp_path):
     Z, classes = families()
     expected = sx.retrieve(Z[:3], Z, 5, space=OUTLINE)
     shapes = sx.ShapeSet(Z, space=OUTLINE, labels=classes.astype(str))
@@ -134,13 +132,8 @@ def test_sets_files_and_lists_give_the_same_as_arrays(tmp_path):
     ):
         for got, wanted in zip(sx.retrieve(query, source, 5, space=space), expected, strict=True):
             np.testing.assert_allclose(got, wanted, atol=1e-12)
-
-
-def test_single_precision_gives_single_precision():
-    Z, _ = families()
     indices, distances = sx.retrieve(Z[:3].astype(np.complex64), Z.astype(np.complex64), 5, space=OUTLINE)
     assert distances.dtype == np.float32
-    expected = sx.retrieve(Z[:3], Z, 5, space=OUTLINE)
     np.testing.assert_array_equal(indices, expected[0])
     np.testing.assert_allclose(distances, expected[1], atol=1e-3)
 
@@ -166,14 +159,6 @@ class TestReranking:
         for number in (0, 1):
             for alone, found in zip(sx.retrieve(Z[number], Z, 5, space=OUTLINE, rerank=how), together, strict=True):
                 np.testing.assert_allclose(alone, found[number], atol=1e-9)
-
-    def test_landmarks_are_reranked_by_their_full_distance(self, how):
-        rng = np.random.default_rng(0)
-        centers = rng.normal(size=(3, 7)) + 1j * rng.normal(size=(3, 7))
-        classes = np.repeat(np.arange(3), 10)
-        Z = centers[classes] + 0.1 * (rng.normal(size=(30, 7)) + 1j * rng.normal(size=(30, 7)))
-        indices, _ = sx.retrieve(Z, Z, 10, rerank=how)
-        np.testing.assert_array_equal(classes[indices], np.broadcast_to(classes[:, None], (30, 10)))
 
     def test_a_few_shapes_or_copies_of_one_are_enough(self, how):
         Z, _ = families(1, 3)
@@ -326,8 +311,8 @@ def test_tensors_give_tensors(device, how):
     Z = strategies.random_configurations(OUTLINE, 12, 0)
     where = "cpu" if device == "torch" else device
     expected = sx.retrieve(Z[:2], Z, 4, space=OUTLINE, rerank=how)
-    tensors = torch.from_numpy(Z[:2]).to(where), torch.from_numpy(Z).to(where)
-    for query, searched in ((tensors[0], Z), (Z[:2], tensors[1])):
+    tensor = torch.from_numpy(Z).to(where)
+    for query, searched in ((tensor[:2], Z), (Z[:2], tensor)):
         found = sx.retrieve(query, searched, 4, space=OUTLINE, rerank=how)
         for tensor, wanted in zip(found, expected, strict=True):
             assert tensor.device.type == where

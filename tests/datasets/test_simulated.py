@@ -58,6 +58,8 @@ def test_the_true_weights_are_in_the_angles(n_postures):
     assert worms.space == sx.Landmarks(24)
     np.testing.assert_allclose(np.abs(np.diff(np.asarray(worms), axis=1)), 1 / 23)
     postures = sx.datasets.worm_postures(24, n_postures)
+    np.testing.assert_allclose(postures @ postures.T / 23, np.eye(n_postures), atol=1e-12)
+    np.testing.assert_allclose(postures.mean(axis=1), 0, atol=1e-13)
     angles = np.unwrap(np.angle(np.diff(np.asarray(worms), axis=1)), axis=1)
     found = angles @ postures.T / 23
     told = np.stack([worms.metadata[f"posture_{k + 1}"] for k in range(n_postures)], axis=1)
@@ -65,13 +67,6 @@ def test_the_true_weights_are_in_the_angles(n_postures):
     # Nothing but the heading is left.
     rest = angles - told @ postures
     np.testing.assert_allclose(rest, np.broadcast_to(rest[:, :1], rest.shape), atol=1e-10)
-
-
-@pytest.mark.parametrize("n_points", [12, 20, 101])
-def test_postures_are_orthonormal_and_turn_nothing(n_points):
-    postures = sx.datasets.worm_postures(n_points, 8)
-    np.testing.assert_allclose(postures @ postures.T / (n_points - 1), np.eye(8), atol=1e-12)
-    np.testing.assert_allclose(postures.mean(axis=1), 0, atol=1e-13)
 
 
 def test_time_series():
@@ -125,25 +120,18 @@ def crossings(outline: np.ndarray) -> int:
     return np.count_nonzero(differ & differ.T)
 
 
-def test_species_follow_each_other_with_labels_and_ids():
-    leaves = sx.datasets.make_leaves(5, 6, 60, random_state=0)
-    assert leaves.shape == (30, 60)
-    assert leaves.space == sx.Landmarks(60, closed=True)
+def test_leaves_are_simple_outlines_of_species_that_follow_each_other():
+    assert crossings(np.array([0, 2, 1 + 2j, 1 - 2j])) > 0
+    leaves = sx.datasets.make_leaves(12, 6, 80, random_state=1)
+    assert leaves.shape == (72, 80)
+    assert leaves.space == sx.Landmarks(80, closed=True)
     assert len(set(leaves.labels)) == 6
     assert leaves.labels[:6].tolist() == leaves.labels[6:12].tolist()
-    assert len(set(leaves.ids)) == 30
+    assert len(set(leaves.ids)) == 72
     assert leaves.ids[7] == f"{leaves.labels[7]}-1"
-
-
-def test_outlines_are_simple_and_counter_clockwise():
-    assert crossings(np.array([0, 2, 1 + 2j, 1 - 2j])) > 0
-    leaves = np.asarray(sx.datasets.make_leaves(4, 6, 80, random_state=1))
-    assert (np.imag(np.conj(leaves) * np.roll(leaves, -1, axis=1)).sum(axis=1) > 0).all()
-    assert [crossings(leaf) for leaf in leaves] == [0] * 24
-
-
-def test_species_can_be_told_apart():
-    leaves = sx.datasets.make_leaves(12, 6, random_state=2)
+    points = np.asarray(leaves)
+    assert (np.imag(np.conj(points) * np.roll(points, -1, axis=1)).sum(axis=1) > 0).all()
+    assert [crossings(leaf) for leaf in points] == [0] * 72
     distances = sx.pairwise_distances(leaves)
     np.fill_diagonal(distances, np.inf)
     assert np.mean(leaves.labels[distances.argmin(axis=1)] == leaves.labels) > 0.9
