@@ -5,7 +5,7 @@ import logging
 import os
 import sys
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.resources import files as package_files
@@ -39,7 +39,7 @@ _N_SEGMENT_SAMPLES = 40
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of a public repository, known by its git blob id."""
+    """A file of a public repository, known by its git blob id; or one of ours, known by its SHA-256 checksum."""
 
     path: str
     blob: str
@@ -78,7 +78,7 @@ class Dataset:
         place = f", commit {self.commit}: {files}" if files else ""
         return f"{self.title}\nSource: https://github.com/{self.source}{place}\nLicense: {self.license}"
 
-    def convert(self, paths: Sequence[Path]) -> ShapeSet:
+    def convert(self, *paths: Path) -> ShapeSet:
         """Make the set from the files of its source."""
         options = dict(self.options)
         if self.space is not None:
@@ -91,17 +91,17 @@ class Dataset:
         return f"{base.rstrip('/')}/{self.source}/{self.commit}/{quote(file.path)}"
 
 
-def _difference(path: Path, checksum: str, n_bytes: int | None) -> str:
-    """Return how a file differs from the one of a checksum, SHA-256 or git blob id; nothing where it is the same."""
+def _difference(path: Path, file: SourceFile) -> str:
+    """Return how a file differs from the one that is wanted; nothing where it is the same."""
     content = path.read_bytes()
     kind, found = "SHA-256 checksum", hashlib.sha256(content).hexdigest()
-    if len(checksum) != len(found):
+    if len(file.blob) != len(found):
         blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
         kind, found = "git blob id", blob.hexdigest()
-    if found == checksum:
+    if found == file.blob:
         return ""
-    size = "" if n_bytes is None else f" and {n_bytes} bytes"
-    return f"has the {kind} {found} and {len(content)} bytes, but should have {checksum}{size}"
+    size = "" if file.n_bytes is None else f" and {file.n_bytes} bytes"
+    return f"has the {kind} {found} and {len(content)} bytes, but should have {file.blob}{size}"
 
 
 def _read_registry() -> dict[str, Dataset]:
@@ -182,39 +182,33 @@ def _open(name: str, entry: Dataset, folder: str | Path | None) -> ShapeSet:
     given = (os.environ.get(_FOLDER_VARIABLE) or None) if folder is None else folder
     cache = Path(pooch.os_cache("shapelex")) if folder is None else None
     places = [Path(place) for place in (given, cache) if place is not None]
+    archive = () if entry.sha256 is None else (SourceFile(f"{name}.npz", entry.sha256, entry.n_bytes),)
+    kinds: list[tuple[tuple[SourceFile, ...], Callable[..., ShapeSet]]] = [
+        (archive, read),
+        (entry.files, entry.convert),
+    ]
     for place in places:
-        archive, paths = place / f"{name}.npz", [place / file.name for file in entry.files]
-        if entry.sha256 is not None and archive.is_file():
-            _refuse_another(archive, entry.sha256, entry.n_bytes)
-            return read(archive)
-        # Files in the cache are ours: a damaged one is downloaded again.
-        if paths and place != cache and all(path.is_file() for path in paths):
-            for path, file in zip(paths, entry.files, strict=True):
-                _refuse_another(path, file.blob, file.n_bytes)
-            return entry.convert(paths)
+        for files, convert in kinds:
+            paths = [place / file.name for file in files]
+            # Files of the source in the cache are ours: a damaged one is downloaded again.
+            if not paths or (files is entry.files and place == cache) or not all(path.is_file() for path in paths):
+                continue
+            for path, file in zip(paths, files, strict=True):
+                if difference := _difference(path, file):
+                    advice = "it is damaged or another file; replace it, or open it with read"
+                    raise ShapeFileError(f"{path} {difference}: {advice}.")
+            return convert(*paths)
     if entry.files and cache is not None:
-        return entry.convert(_download(name, entry, cache))
-    raise DatasetUnavailableError(_advice(name, entry, places, cache is not None))
-
-
-def _refuse_another(path: Path, checksum: str, n_bytes: int | None) -> None:
-    if difference := _difference(path, checksum, n_bytes):
-        raise ShapeFileError(f"{path} {difference}: it is damaged or another file; replace it, or open it with read.")
-
-
-def _advice(name: str, entry: Dataset, places: list[Path], may_set_folder: bool) -> str:
-    """Say where a set was looked for, and what to do by hand."""
-    wanted = [f"{name}.npz"] if entry.sha256 is not None else []
-    if entry.files:
-        wanted.append(" with ".join(file.name for file in entry.files))
-        step = f"download {' and '.join(map(entry.address_of, entry.files))} into that folder"
-    else:
-        advice = f", or set {_FOLDER_VARIABLE} to the folder that holds it" if may_set_folder else ""
+        return entry.convert(*_download(name, entry, cache))
+    wanted = " or ".join(" with ".join(file.name for file in files) for files in (archive, entry.files) if files)
+    step = f"download {' and '.join(map(entry.address_of, entry.files))} into that folder"
+    if not entry.files:
+        advice = "" if cache is None else f", or set {_FOLDER_VARIABLE} to the folder that holds it"
         step = (
             "it cannot be downloaded, as it has no public address: get it from whoever shares the data with you, and "
             f"put it into {places[-1]}{advice}"
         )
-    return f"{' or '.join(wanted)} is not in {' nor in '.join(map(str, places))}: {step}."
+    raise DatasetUnavailableError(f"{wanted} is not in {' nor in '.join(map(str, places))}: {step}.")
 
 
 def _download(name: str, entry: Dataset, folder: Path) -> list[Path]:
@@ -222,7 +216,7 @@ def _download(name: str, entry: Dataset, folder: Path) -> list[Path]:
     import pooch
 
     paths = {file: folder / file.name for file in entry.files}
-    missing = [file for file, path in paths.items() if not path.is_file() or _difference(path, file.blob, file.n_bytes)]
+    missing = [file for file, path in paths.items() if not path.is_file() or _difference(path, file)]
     if missing:
         # pooch's logger writes to standard error unless it is told otherwise.
         pooch.get_logger().info(f"{name}: from https://github.com/{entry.source}, license: {entry.license}.")
@@ -259,7 +253,7 @@ def _load_and_check(file: SourceFile, address: str, target: str, manager: Any) -
             if response.status_code < 500 and response.status_code not in (408, 429):
                 raise FileNotFoundError(_reason(error)) from error
         raise
-    if difference := _difference(Path(target), file.blob, file.n_bytes):
+    if difference := _difference(Path(target), file):
         raise ValueError(f"what came {difference}")
 
 
