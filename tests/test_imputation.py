@@ -159,12 +159,3 @@ def test_errors(model, rng):
     few[:, :3] = np.arange(3) + 1j * rng.normal(size=(5, 3))
     with pytest.raises(NonFiniteError, match="three landmarks"):
         sx.impute(few, model)
-
-
-@pytest.mark.realdata
-@pytest.mark.parametrize(("name", "size"), [("hands", (20, 5)), ("plethodon_12", (10, 2))])
-def test_beats_the_mean_on_real_landmarks(load_real, name, size):
-    X = load_real(name)
-    model = sx.ShapeDictionary(*size, random_state=0, max_iter=20, tol=1e-2).fit(X[::2])
-    found = sx.impute(X[1::2], model)
-    assert found.hidden_error < 0.9 * found.hidden_error_of_mean

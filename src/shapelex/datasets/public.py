@@ -183,12 +183,9 @@ def _open(name: str, entry: Dataset, folder: str | Path | None) -> ShapeSet:
     cache = Path(pooch.os_cache("shapelex")) if folder is None else None
     places = [Path(place) for place in (given, cache) if place is not None]
     archive = () if entry.sha256 is None else (SourceFile(f"{name}.npz", entry.sha256, entry.n_bytes),)
-    kinds: list[tuple[tuple[SourceFile, ...], Callable[..., ShapeSet]]] = [
-        (archive, read),
-        (entry.files, entry.convert),
-    ]
+    openers: dict[tuple[SourceFile, ...], Callable[..., ShapeSet]] = {archive: read, entry.files: entry.convert}
     for place in places:
-        for files, convert in kinds:
+        for files, convert in openers.items():
             paths = [place / file.name for file in files]
             # Files of the source in the cache are ours: a damaged one is downloaded again.
             if not paths or (files is entry.files and place == cache) or not all(path.is_file() for path in paths):
@@ -200,7 +197,7 @@ def _open(name: str, entry: Dataset, folder: str | Path | None) -> ShapeSet:
             return convert(*paths)
     if entry.files and cache is not None:
         return entry.convert(*_download(name, entry, cache))
-    wanted = " or ".join(" with ".join(file.name for file in files) for files in (archive, entry.files) if files)
+    wanted = " or ".join(" with ".join(file.name for file in files) for files in openers if files)
     step = f"download {' and '.join(map(entry.address_of, entry.files))} into that folder"
     if not entry.files:
         advice = "" if cache is None else f", or set {_FOLDER_VARIABLE} to the folder that holds it"

@@ -211,10 +211,7 @@ def compare(
     given = methods if isinstance(methods, Mapping) else {name: name for name in names}
     if not given:
         raise ParameterError(f"{parameter('methods')} must name at least one method, got none.")
-    shared = {"space": space, "n_jobs": n_jobs}
-    estimators = {
-        str(name): _make_estimator(name, value, n_atoms, max(sparsities), shared) for name, value in given.items()
-    }
+    estimators = {str(name): _make_estimator(name, value, n_atoms, max(sparsities)) for name, value in given.items()}
     everything = np.arange(len(configurations))
     units = check_units(groups, len(configurations))
     if cv is None and units is not None:
@@ -232,8 +229,9 @@ def compare(
         for (fold, (learned, measured)), (method, estimator), sparsity in cells:
             start = time.perf_counter()
             model = clone(estimator)
-            if model.get_params(deep=False).get("random_state", 0) is None:
-                model.set_params(random_state=int(seeds[fold + 1]))
+            parameters = model.get_params(deep=False)
+            shared = {"space": space, "n_jobs": n_jobs, "random_state": int(seeds[fold + 1])}
+            model.set_params(**{name: value for name, value in shared.items() if parameters.get(name, 0) is None})
             if not isinstance(model, _NESTED):
                 model.set_params(n_nonzero=sparsity)
             if not _fit(model, configurations[learned]):
@@ -279,24 +277,22 @@ def _errors(model: Any, configurations: ComplexArray, n_nonzero: int, measure: s
     return row_distances(reconstructed / norms, rows)
 
 
-def _make_estimator(name: str, value: Any, n_atoms: int, largest: int, shared: Mapping[str, Any]) -> Any:
-    """Return the estimator of a method, with shared parameters where it has none of its own."""
+def _make_estimator(name: str, value: Any, n_atoms: int, largest: int) -> Any:
+    """Return the estimator of a method, checked to take the largest number of atoms per shape."""
     if isinstance(value, str):
         check_choice(value, METHODS, "methods")
         estimator = clone(METHODS[value])
         if not isinstance(estimator, _NESTED):
             estimator.set_params(n_atoms=n_atoms)
     elif hasattr(value, "get_params") and not isinstance(value, type):
-        estimator = clone(value)
+        estimator = value
     else:
         raise ParameterTypeError(
             f"{parameter('methods')} must name methods, or map names to estimators, but {name!r} is {value!r}."
         )
-    parameters = estimator.get_params(deep=False)
-    unset = [option for option in shared if option in parameters and parameters[option] is None]
-    estimator.set_params(**{option: shared[option] for option in unset})
     if isinstance(estimator, _NESTED):
         return estimator
+    parameters = estimator.get_params(deep=False)
     if "n_nonzero" not in parameters or not hasattr(estimator, "errors"):
         raise ParameterTypeError(
             f"methods must have a parameter n_nonzero and a method errors, but {name!r} does not: it is a "
