@@ -99,16 +99,12 @@ def test_pose_start_point_direction_and_mirror_image_of_a_query_do_not_count(
         assert sx.retrieve(query, Z, 2, space=OUTLINE, rerank=how)[0][0] == 7
 
 
-def test_close_shapes_are_measured_to_full_precision():
+def test_close_shapes_are_measured_exactly_and_equal_ones_come_in_the_order_of_the_set():
     Z, _ = families(2, 3)
     near = np.roll(Z[0], 9)
     near[3] += 1e-9 * abs(Z[0] - Z[0].mean()).max()
     _, distances = sx.retrieve(near, Z, 1, space=OUTLINE)
     assert 1e-11 < distances[0] < 1e-9
-
-
-def test_equal_shapes_come_in_the_order_of_the_set():
-    Z, _ = families(2, 3)
     copies = np.concatenate([Z, [np.roll(Z[1], 5), 2j * Z[1], OUTLINE.reverse(Z[1])], Z])
     indices, distances = sx.retrieve(Z[1], copies, 5, space=OUTLINE)
     np.testing.assert_array_equal(indices, [1, 6, 7, 8, 10])

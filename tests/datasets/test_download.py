@@ -4,10 +4,8 @@ import gzip
 import logging
 import threading
 from functools import partial
-from pathlib import Path
 
 import numpy as np
-import pooch
 import pytest
 
 import shapelex as sx
@@ -106,17 +104,6 @@ def test_what_keeps_failing_says_what_to_do_by_hand(server, cache, hands, fault,
     assert list(cache.iterdir()) == []
     # What is not there now will not be there in a second.
     assert len(server.requests) == {"absent": 1, "away": 0}.get(fault, 3)
-
-
-def test_an_interrupted_download_leaves_nothing(cache, hands, monkeypatch):
-    def interrupt(downloader, url, target, manager):
-        Path(target).write_bytes(b"half")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(pooch.HTTPDownloader, "__call__", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        sx.datasets.fetch("hands")
-    assert list(cache.iterdir()) == []
 
 
 def test_two_at_once_get_whole_files(server, cache, hands, monkeypatch):

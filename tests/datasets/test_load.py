@@ -121,23 +121,17 @@ def test_files_of_the_source_in_a_folder(cache, tmp_path, monkeypatch):
         sx.datasets.fetch("hands")
 
 
-@pytest.mark.parametrize(("damage", "words"), [("flip", "SHA-256 checksum"), ("cut", "but should have .* bytes")])
-def test_another_file_is_refused(cache, write_hands, damage, words):
+def test_another_file_is_refused(cache, write_hands):
     path = write_hands(cache)
     contents = bytearray(path.read_bytes())
-    if damage == "flip":
-        contents[len(contents) // 2] ^= 1
-    else:
-        del contents[-10:]
+    contents[len(contents) // 2] ^= 1
     path.write_bytes(contents)
-    with pytest.raises(ShapeFileError, match=words):
+    with pytest.raises(ShapeFileError, match=r"SHA-256 checksum .* but should have .* bytes"):
         sx.datasets.fetch("hands")
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(ValueError, match=r"'hands', .*, got 'feet'"):
-        sx.datasets.fetch("feet")
-    with pytest.raises(ValueError, match=r"got '\.\./hands'"):
+    with pytest.raises(ValueError, match=r"'hands', .*, got '\.\./hands'"):
         sx.datasets.fetch("../hands")
 
 
