@@ -1,9 +1,9 @@
 """Shapes made in code, whose truth is known; equal seeds give equal shapes."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy.ndimage import uniform_filter1d
 from scipy.signal import lfilter
 
@@ -400,7 +400,7 @@ def make_worms(
         heading = generator.uniform(0, 2 * np.pi) + 0.15 * np.cumsum(_wander(n_times, 20.0, generator))
         # The first point is the head, so the body points backward; a wave carries a worm about 2/3 of its length.
         path = np.cumsum(-pace * np.exp(1j * heading)) / (1.5 * _FRAMES_PER_WAVE)
-        columns = pd.DataFrame(amplitudes).rename(columns=lambda number: f"posture_{number + 1}")
+        columns = {f"posture_{number}": column for number, column in enumerate(amplitudes.T, 1)}
         series.append((_midlines(amplitudes @ postures + heading[:, None]) + path[:, None], columns))
     return _record("worm", series, deviation, generator)
 
@@ -413,19 +413,19 @@ def _midlines(angles: FloatArray) -> ComplexArray:
 
 
 def _record(
-    animal: str, series: list[tuple[ComplexArray, pd.DataFrame]], noise: float, generator: np.random.Generator
+    animal: str, series: list[tuple[ComplexArray, dict[str, Any]]], noise: float, generator: np.random.Generator
 ) -> ShapeSet:
     """Return the midlines of several animals, with noise and the columns of each."""
     midlines, columns = zip(*series, strict=True)
     points = np.concatenate(midlines)
-    told = pd.concat(columns, keys=range(len(series)), names=["sequence", "frame"]).reset_index()
-    sequence = told.pop("sequence")
+    sequence, frames = np.divmod(np.arange(len(points)), len(midlines[0]))
+    told = {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
     return ShapeSet(
         points + noise * _complex_normal(generator, points.shape),
         Landmarks(points.shape[1]),
-        ids=[f"{animal}{number}-{frame}" for number, frame in zip(sequence, told["frame"], strict=True)],
+        ids=[f"{animal}{number}-{frame}" for number, frame in zip(sequence, frames, strict=True)],
         sequence=sequence,
-        metadata=dict(told.items()),
+        metadata={"frame": frames, **told},
     )
 
 
@@ -519,7 +519,7 @@ def make_behavior(
         heading = generator.uniform(0, 2 * np.pi) + np.cumsum(generator.normal(size=n_times) * 0.03)
         # A change of state takes some time.
         blended = uniform_filter1d(weights, _BLEND_FRAMES, axis=0, mode="nearest")
-        columns = pd.DataFrame({"time": np.arange(n_times) / rate, "state": states})
+        columns = {"time": np.arange(n_times) / rate, "state": states}
         series.append((_midlines(blended @ postures + heading[:, None]), columns))
     return _record("animal", series, deviation, generator)
 
