@@ -6,7 +6,7 @@ the parts of `d_j` outside the chosen span; :mod:`shapelex.kernels.tile` adds a 
 
 A member of a beam is a pursuit of its own; members share the basis rows of the steps they have in common. The first
 member is always the path of ORMP, so that the result is never worse than ORMP's; the others are the best supports that
-one more atom gives, each once. A beam of width 1 is the pursuit itself.
+one more atom gives, each once.
 
 Atoms are in tiles: T real parts, then T imaginary parts. The state of a member is one array of ``4 W`` numbers for
 ``W`` atoms, padding included: the correlations in tiles, the norms left, and the scores.
@@ -67,9 +67,11 @@ def tile_gram(gram):
     tiled = aligned_like(n_atoms * n_tiles * 2 * tile, gram).reshape((n_atoms, n_tiles, 2, tile))
     tiled[:] = 0
     for p in range(n_atoms):
-        for j in range(n_atoms):
-            tiled[p, j // tile, 0, j % tile] = gram[p, 0, j]
-            tiled[p, j // tile, 1, j % tile] = gram[p, 1, j]
+        for t in range(n_tiles):
+            first = t * tile
+            for j in range(min(tile, n_atoms - first)):
+                tiled[p, t, 0, j] = gram[p, 0, first + j]
+                tiled[p, t, 1, j] = gram[p, 1, first + j]
     return tiled.reshape((n_atoms, n_tiles * 2 * tile))
 
 
@@ -124,6 +126,15 @@ def read_column(basis, places, level, atom, n_rows, out_weights):
         out_weights[1, i] = basis[start + 2 * tile * places[i] + tile]
 
 
+@kernel()
+def step_parameters(limits, by_correlation):
+    """The parameters of `step_tile`; the first three are those of a step."""
+    parameters = np.zeros(5, dtype=limits.dtype)
+    parameters[3] = limits[INDEPENDENT]
+    parameters[4] = by_correlation
+    return parameters
+
+
 @kernel(fastmath=FAST)
 def take_atom(gram, basis, places, level, atom, n_rows, weights, parameters, state):
     """Add an atom to the basis, and take its direction out of the state."""
@@ -135,6 +146,54 @@ def take_atom(gram, basis, places, level, atom, n_rows, weights, parameters, sta
         )  # fmt: skip
     state[2 * width + atom] = 0
     state[3 * width + atom] = 0
+
+
+@kernel(fastmath=FAST)
+def next_atom(bits, state, stop_gain):
+    """Return the atom of the best score, -1 where it gains too little."""
+    tile, width = tile_of(state), state.shape[0] // 4
+    atom = first_largest(bits[3 * width :])
+    at = atom // tile * tile + atom
+    re, im, left = state[at], state[at + tile], state[2 * width + atom]
+    return atom if state[3 * width + atom] > 0 and re * re + im * im > stop_gain * left else -1
+
+
+@kernel(fastmath=FAST)
+def pursue(
+    correlations, norm2, gram, atom_norms2, row, atoms, limits, by_correlation, basis, places, bits, parameters, chosen,
+    needs_row,
+):  # fmt: skip
+    """Choose the atoms of one row, each the best one; return their number."""
+    state = bits.view(basis.dtype)
+    tile, width = tile_of(basis), state.shape[0] // 4
+    target = chosen.target
+    one = basis.dtype.type(1)
+    n_nonzero = chosen.support.shape[0]
+    start_state(correlations, atom_norms2, limits[INDEPENDENT], by_correlation, state)
+    left_norm2, lowest = norm2, one
+    for level in range(n_nonzero):
+        if limits[TARGET] >= 0 and meets_target(left_norm2, norm2, limits, row, atoms, chosen, level, needs_row):
+            return level
+        atom = next_atom(bits, state, limits[GAIN] * norm2)
+        if atom < 0:
+            return level
+        at = atom // tile * tile + atom
+        left = state[2 * width + atom]
+        inv_norm = one / np.sqrt(left)
+        lowest = min(lowest, left)
+        chosen.support[level] = atom
+        chosen.inv_diag[level] = inv_norm
+        chosen.smallest_left[level] = lowest
+        target[0, level] = state[at] * inv_norm
+        target[1, level] = state[at + tile] * inv_norm
+        left_norm2 -= target[0, level] ** 2 + target[1, level] ** 2
+        read_column(basis, places, level, atom, n_nonzero, chosen.triangle[level])
+        if level < n_nonzero - 1:
+            parameters[0] = inv_norm
+            parameters[1] = target[0, level]
+            parameters[2] = target[1, level]
+            take_atom(gram, basis, places, level, atom, n_nonzero, chosen.triangle[level], parameters, state)
+    return n_nonzero
 
 
 @kernel()
@@ -185,16 +244,6 @@ def read_chosen(basis, ints, floats, n_chosen, n_rows, space):
 
 
 @kernel(fastmath=FAST)
-def next_atom(bits, state, stop_gain):
-    """Return the atom of the best score, -1 where it gains too little."""
-    tile, width = tile_of(state), state.shape[0] // 4
-    atom = first_largest(bits[3 * width :])
-    at = atom // tile * tile + atom
-    re, im, left = state[at], state[at + tile], state[2 * width + atom]
-    return atom if state[3 * width + atom] > 0 and re * re + im * im > stop_gain * left else -1
-
-
-@kernel(fastmath=FAST)
 def best_member(n_members, greedy, greedy_margin, gains, favorite, scores):
     """Return the member that has most after its next atom, and how much; `greedy` comes first within a margin."""
     best = -1
@@ -212,10 +261,7 @@ def best_member(n_members, greedy, greedy_margin, gains, favorite, scores):
 
 
 @kernel(fastmath=FAST)
-def search(
-    correlations, norm2, gram, atom_norms2, row, atoms, limits, by_correlation, beam, space, out_ints, out_floats,
-    needs_row,
-):  # fmt: skip
+def search(correlations, norm2, gram, atom_norms2, row, atoms, limits, beam, space, out_ints, out_floats, needs_row):
     """Search one row; leave the steps of the best member in ``out_ints``, ``out_floats`` and return their number."""
     basis, bits, ints, floats, gains, keys, favorite, parameters = beam
     n_nonzero = out_ints.shape[1]
@@ -223,12 +269,10 @@ def search(
     states = bits.view(basis.dtype)
     width = states.shape[2] // 4
     n_rows = n_nonzero * beam_width
-    parameters[3] = limits[INDEPENDENT]
-    parameters[4] = by_correlation
     stop_gain = limits[GAIN] * norm2
     margin = 16 * limits[EPS] * norm2
     old = 0
-    start_state(correlations, atom_norms2, limits[INDEPENDENT], by_correlation, states[0, 0])
+    start_state(correlations, atom_norms2, limits[INDEPENDENT], 0, states[0, 0])
     gains[0, 0] = 0
     keys[0, 0] = np.uint64(0)
     n_members = 1
@@ -270,8 +314,7 @@ def search(
             copy_history(level, ints[old, best], floats[old, best], out_ints, out_floats)
             write_step(level, favorite[best], 0, states[old, best], out_ints, out_floats)
             return n_nonzero
-        # A pursuit goes on in place.
-        new = 1 - old if beam_width > 1 else old
+        new = 1 - old
         n_new = 0
         while n_new < beam_width:
             if n_new == 0 and greedy >= 0:
@@ -289,10 +332,9 @@ def search(
             if is_new:
                 place = level * beam_width + n_new
                 child, history, steps = states[new, n_new], ints[new, n_new], floats[new, n_new]
-                if new != old:
-                    for i in range(child.shape[0]):
-                        child[i] = states[old, best, i]
-                    copy_history(level, ints[old, best], floats[old, best], history, steps)
+                for i in range(child.shape[0]):
+                    child[i] = states[old, best, i]
+                copy_history(level, ints[old, best], floats[old, best], history, steps)
                 gains[new, n_new] = gains[old, best] + write_step(level, atom, place, child, history, steps)
                 keys[new, n_new] = key
                 weights = space.triangle[level]
@@ -313,10 +355,10 @@ def search(
 
 @kernel()
 def pursue_batch(
-    correlations, norms2, gram, rows, atoms, limits, by_correlation, beam_width, bits_dtype,
+    correlations, norms2, gram, rows, atoms, limits, by_correlation, bits_dtype,
     out_support, out_coefs, out_left, out_needs_row,
 ):  # fmt: skip
-    """Code a block of rows by ORMP, OMP or a beam of ORMP.
+    """Code a block of rows by ORMP or OMP.
 
     Parameters
     ----------
@@ -332,8 +374,6 @@ def pursue_batch(
         Tolerances; see :mod:`shapelex.kernels.triangle`.
     by_correlation : int
         0 for ORMP, 1 for OMP.
-    beam_width : int
-        Supports that are kept at each step; 1 for OMP.
     bits_dtype : ndarray of int
         Any array of integers as wide as the floats.
     out_support : ndarray of int32, shape (n_samples, n_nonzero)
@@ -347,6 +387,32 @@ def pursue_batch(
         Set where `rows` have length 0 and the code must be computed again with the row.
     """
     n_samples, n_nonzero = out_support.shape
+    tiled = tile_gram(gram)
+    width = tiled.shape[1] // 2
+    basis = aligned_like(n_nonzero * 2 * width, rows)
+    bits = aligned_like(4 * width, bits_dtype)
+    parameters = step_parameters(limits, by_correlation)
+    places = np.arange(n_nonzero)
+    chosen = allocate_chosen(n_nonzero, rows)
+    atom_norms2 = squared_norms(gram)
+    for k in range(n_samples):
+        row, needs_row = rows[k], out_needs_row[k : k + 1]
+        n_chosen = pursue(
+            correlations[k], norms2[k], tiled, atom_norms2, row, atoms, limits, by_correlation, basis, places, bits,
+            parameters, chosen, needs_row,
+        )  # fmt: skip
+        out_left[k] = norms2[k] - sum_of_squares(chosen.target, n_chosen)
+        write_support(chosen.support, n_chosen, out_support[k])
+        solve_levels(row, atoms, limits, chosen, n_chosen, out_coefs[k], needs_row)
+
+
+@kernel()
+def search_batch(
+    correlations, norms2, gram, rows, atoms, limits, beam_width, bits_dtype,
+    out_support, out_coefs, out_left, out_needs_row,
+):  # fmt: skip
+    """Code a block of rows by a beam of ORMP that keeps `beam_width` supports; the rest is as in `pursue_batch`."""
+    n_samples, n_nonzero = out_support.shape
     dtype = rows.dtype
     tiled = tile_gram(gram)
     width = tiled.shape[1] // 2
@@ -358,7 +424,7 @@ def pursue_batch(
         np.empty((2, beam_width), dtype=dtype),
         np.empty((2, beam_width), dtype=np.uint64),
         np.empty(beam_width, dtype=np.int64),
-        np.empty(5, dtype=dtype),
+        step_parameters(limits, 0),
     )
     space = allocate_chosen(n_nonzero, rows)
     history = np.empty((2, n_nonzero), dtype=np.int64)
@@ -367,10 +433,9 @@ def pursue_batch(
     for k in range(n_samples):
         row, needs_row = rows[k], out_needs_row[k : k + 1]
         n_chosen = search(
-            correlations[k], norms2[k], tiled, atom_norms2, row, atoms, limits, by_correlation, beam, space, history,
-            steps, needs_row,
-        )  # fmt: skip
+            correlations[k], norms2[k], tiled, atom_norms2, row, atoms, limits, beam, space, history, steps, needs_row
+        )
         chosen = read_chosen(beam.basis, history, steps, n_chosen, n_nonzero * beam_width, space)
-        write_support(chosen.support, n_chosen, out_support[k])
         out_left[k] = norms2[k] - sum_of_squares(chosen.target, n_chosen)
+        write_support(chosen.support, n_chosen, out_support[k])
         solve_levels(row, atoms, limits, chosen, n_chosen, out_coefs[k], needs_row)
