@@ -1,7 +1,6 @@
 """The methods that :class:`~shapelex.ShapeClassifier` chooses from."""
 
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -29,7 +28,7 @@ _BLOCK_ROWS = 2048
 _QUICK: dict[str, Any] = {"coder": "ormp", "tie": 0, "n_swaps": 0, "tol": 1e-2}
 
 
-class Method(ABC):
+class Method:
     """An estimator of several settings, of which the folds choose one, fitted to features or to a kernel of the shapes.
 
     Its name and settings are shown to the user. `view` names the registration of the shapes that it sees. What the
@@ -45,6 +44,8 @@ class Method(ABC):
     is_kernel: ClassVar[bool] = False
     learns_from_sample: ClassVar[bool] = False
     calibrates_classes: ClassVar[bool] = False
+    can_learn: "ClassVar[staticmethod[[IntArray], bool]]" = staticmethod(lambda counts: len(counts) > 0)
+    """Whether classes of these numbers of shapes are enough."""
     setting: Any
     calibration: Calibration
     held_out: FloatArray
@@ -53,15 +54,18 @@ class Method(ABC):
     def __init__(self, space: Space, seed: int, view: str) -> None:
         self.space, self.seed, self.view = space, seed, view
 
-    @classmethod
-    def can_learn(cls, counts: IntArray) -> bool:
-        """Return whether classes of these numbers of shapes are enough."""
-        del counts
-        return True
+    def make(self, setting: Any) -> Any:
+        """Return an estimator that is not fitted."""
+        raise NotImplementedError
 
-    @abstractmethod
     def learn(self, setting: Any, rows: Any, numbers: IntArray) -> Any:
         """Return a fitted estimator."""
+        with warnings.catch_warnings():
+            # A class that has one shape in a fold adds nothing to the covariance.
+            warnings.filterwarnings("ignore", "Only one sample available", UserWarning)
+            # More updates of dictionaries would hardly change which class is nearest.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return self.make(setting).fit(rows, numbers)
 
     def decide(self, model: Any, rows: Any) -> FloatArray:
         """Return a column of scores for each class."""
@@ -117,17 +121,11 @@ class TangentDiscriminant(Method):
     setting_names = "shrinkage={:g}"
     transformer = TangentPCA
 
-    @classmethod
-    def can_learn(cls, counts: IntArray) -> bool:
-        """Return whether there are more shapes than classes."""
-        return int(counts.sum()) > len(counts)
+    can_learn = staticmethod(lambda counts: counts.max() > 1)
 
-    def learn(self, setting: Any, rows: Any, numbers: IntArray) -> Any:
-        """Fit one shrinkage."""
-        with warnings.catch_warnings():
-            # A class that has one shape in a fold adds nothing to the covariance.
-            warnings.filterwarnings("ignore", "Only one sample available", UserWarning)
-            return LinearDiscriminantAnalysis(solver="lsqr", shrinkage=setting).fit(rows, numbers)
+    def make(self, setting: Any) -> Any:
+        """Set the shrinkage."""
+        return LinearDiscriminantAnalysis(solver="lsqr", shrinkage=setting)
 
 
 class TangentMachine(Method):
@@ -139,24 +137,17 @@ class TangentMachine(Method):
     transformer = TangentPCA
     learns_from_sample = True
 
-    def learn(self, setting: Any, rows: Any, numbers: IntArray) -> Any:
-        """Fit one cost."""
-        return SVC(C=setting).fit(rows, numbers)
+    def make(self, setting: Any) -> Any:
+        """Set the cost."""
+        return SVC(C=setting, kernel="precomputed" if self.is_kernel else "rbf")
 
 
-class ProcrustesMachine(Method):
+class ProcrustesMachine(TangentMachine):
     """Support vector machine with a Gaussian kernel of full Procrustes distances."""
 
     name = "Procrustes kernel"
-    settings = _COSTS
-    setting_names = "C={:g}"
     transformer = ProcrustesKernel
-    learns_from_sample = True
     is_kernel = True
-
-    def learn(self, setting: Any, rows: Any, numbers: IntArray) -> Any:
-        """Fit one cost."""
-        return SVC(C=setting, kernel="precomputed").fit(rows, numbers)
 
 
 class ClassDictionaries(Method):
@@ -168,21 +159,14 @@ class ClassDictionaries(Method):
     setting_names = "n_atoms={}, n_nonzero={}, shrinkage={:g}"
     calibrates_classes = True
 
-    @classmethod
-    def can_learn(cls, counts: IntArray) -> bool:
-        """Return whether every class has two shapes."""
-        return int(counts.min()) > 1
+    can_learn = staticmethod(lambda counts: counts.min() > 1)
 
-    def learn(self, setting: Any, rows: Any, numbers: IntArray) -> Any:
-        """Learn the dictionaries of one size and product."""
+    def make(self, setting: Any) -> Any:
+        """Set the size and the product."""
         n_atoms, n_nonzero, shrinkage = setting
         # A single atom is the mean of its class before any update.
         options = {"max_iter": 0 if n_atoms == 1 else 2, "random_state": self.seed, **_QUICK}
-        model = ShapeDictionaryClassifier(n_atoms, n_nonzero, space=self.space, shrinkage=shrinkage, **options)
-        with warnings.catch_warnings():
-            # More updates would hardly change which class is nearest.
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return model.fit(rows, numbers)
+        return ShapeDictionaryClassifier(n_atoms, n_nonzero, space=self.space, shrinkage=shrinkage, **options)
 
     def decide(self, model: Any, rows: Any) -> FloatArray:
         """Return the negative squared errors."""
@@ -196,20 +180,18 @@ class ConvolutionRidge(Method):
     settings = tuple((mirror, penalty) for mirror in (False, True) for penalty in _PENALTIES)
     setting_names = "mirror={}, alpha={:.3g}"
 
-    def prepare(self, X: ComplexArray) -> None:
-        """Keep the shapes; features are computed where they are needed."""
-        super().prepare(X)
-        self._grams: dict[bool, FloatArray] = {}
+    def choose(self, numbers: IntArray, folds: list[Fold]) -> None:
+        """Compute the products of the features of all shapes first."""
+        features = (self._standardize(self.rows, mirror) for mirror in (False, True))
+        self._grams = [rows @ rows.T for rows in features]
+        super().choose(numbers, folds)
+        del self._grams
 
     def held_out_scores(self, numbers: IntArray, kept: IntArray, held: IntArray) -> list[FloatArray]:
         """Solve for all penalties with one decomposition."""
         targets, average = _centered_targets(numbers[kept])
         found = []
-        for mirror in (False, True):
-            if mirror not in self._grams:
-                features = self._standardize(self.rows, mirror)
-                self._grams[mirror] = features @ features.T
-            gram = self._grams[mirror]
+        for gram in self._grams:
             values, vectors = np.linalg.eigh(gram[np.ix_(kept, kept)])
             projected = vectors.T @ targets
             left = gram[np.ix_(held, kept)] @ vectors
@@ -218,7 +200,6 @@ class ConvolutionRidge(Method):
 
     def learn(self, setting: Any, rows: Any, numbers: IntArray) -> Any:
         """Solve for one penalty: in the space of shapes, or of features where there are fewer of them."""
-        self._grams = {}
         mirror, penalty = setting
         targets, average = _centered_targets(numbers)
         features = self._standardize(rows, mirror)

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.linalg import svd
@@ -28,13 +28,16 @@ _ROUNDING = 1e-3
 class _PrincipalComponents(ShapeReconstructor):
     """An estimator whose codes are the weights of nested principal modes of deviations from an average.
 
-    Deviations are whitened rows; subclasses say how shapes become such rows, and shapes of sums of modes.
+    Subclasses say by which vectors the modes are found, whether their weights are real, and which shapes sums of modes
+    stand for. All rows are whitened.
     """
 
     n_components: int | None
     n_components_: int
     components_: ComplexArray
     average_: ComplexArray
+    mean_: ComplexArray
+    _is_real: ClassVar[bool]
 
     @keeps_array_kind
     def transform(self, X: ArrayLike) -> Any:
@@ -71,8 +74,8 @@ class _PrincipalComponents(ShapeReconstructor):
             Approximations of the pre-shapes ``space_.preshape(X)``, in their poses; pre-shapes too for
             :class:`TangentPCA`.
         """
-        rows = self._read_new_rows(X)
-        return self.space_.unwhiten(self._reconstruct(rows, self._count_modes(n_components)))
+        rows, count = self._read_new_rows(X), self._count_modes(n_components)
+        return self.space_.unwhiten(self._reconstruct(rows, count))
 
     @keeps_array_kind
     def errors(self, X: ArrayLike, n_components: int | None = None) -> FloatArray:
@@ -96,19 +99,50 @@ class _PrincipalComponents(ShapeReconstructor):
         return self._errors(self._read_new_rows(X), self._count_modes(n_components))
 
     @abstractmethod
-    def _deviations(self, rows: ComplexArray) -> ComplexArray:
-        """Return what the modes approximate of whitened pre-shapes."""
+    def _vectors(self, rows: ComplexArray) -> ComplexArray:
+        """Return the vectors of pre-shapes by which the modes are found."""
 
     @abstractmethod
-    def _reconstruct(self, rows: ComplexArray, count: int) -> ComplexArray:
-        """Return whitened approximations by the first modes."""
+    def _shape_rows(self, codes: Any, *, shortens: bool) -> ComplexArray:
+        """Return the shapes of codes by the first modes; vectors too long for a shape are shortened or refused."""
 
     @abstractmethod
     def _errors(self, rows: ComplexArray, count: int) -> FloatArray:
         """Return the errors of approximations by the first modes."""
 
+    def _read_vectors(self, X: ArrayLike, mean: DistanceKind | None) -> ComplexArray:
+        """Return the vectors of the shapes to fit, and store their mean of a kind, if any."""
+        configurations = self._read_fit_input(X)
+        rows = self.space_.whitened_preshapes(configurations, "X")
+        self.__dict__.pop("mean_", None)
+        if mean is not None:
+            self.mean_ = mean_shape(configurations, mean, space=self.space_)
+        return self._vectors(rows)
+
+    def _store_modes(self, directions: ComplexArray, average: ComplexArray) -> None:
+        self.components_, self.average_ = self.space_.unwhiten(directions), self.space_.unwhiten(average)
+        self.n_components_ = len(directions)
+
+    def _rotations(self, rows: ComplexArray) -> ComplexArray:
+        """Return the phases that rotate pre-shapes onto the mean; 1 where they keep their poses."""
+        if not hasattr(self, "mean_"):
+            return np.ones((len(rows), 1), dtype=rows.dtype)
+        return rotations_onto(rows, self._base())
+
+    def _base(self) -> ComplexArray:
+        return self.space_.whitened_preshapes(self.mean_, "mean_")
+
+    def _deviations(self, rows: ComplexArray) -> ComplexArray:
+        return self._vectors(rows) - self.space_.whiten(self.average_)
+
     def _code(self, rows: ComplexArray, count: int) -> Any:
-        return self._deviations(rows) @ self._mode_rows(count).conj().T
+        deviations, modes = self._deviations(rows), self._mode_rows(count)
+        if self._is_real:
+            return _as_reals(deviations) @ _as_reals(modes).T
+        return deviations @ modes.conj().T
+
+    def _reconstruct(self, rows: ComplexArray, count: int) -> ComplexArray:
+        return np.conj(self._rotations(rows)) * self._shape_rows(self._code(rows, count), shortens=True)
 
     def _count_modes(self, n_components: int | None) -> int:
         """Return the number of modes to use; None means all that were fitted."""
@@ -208,6 +242,7 @@ class ComplexPCA(_PrincipalComponents):
     subtract_average: bool = False
     align: bool = True
 
+    _is_real = False
     _schema = Schema(
         (
             Count("n_components_"),
@@ -238,21 +273,13 @@ class ComplexPCA(_PrincipalComponents):
         """
         subtracts = check_flag(self.subtract_average, "subtract_average")
         aligns = check_flag(self.align, "align")
-        configurations = self._read_fit_input(X)
-        rows = self.space_.whitened_preshapes(configurations, "X")
-        self.__dict__.pop("mean_", None)
-        if subtracts and aligns:
-            self.mean_ = mean_shape(configurations, space=self.space_)
-        rotated = self._rotations(rows) * rows
-        average = rotated.mean(axis=0) if subtracts else np.zeros(rows.shape[1], dtype=rows.dtype)
-        remaining = rotated - average
-        most = min(len(rows) - subtracts, rows.shape[1] - 1)
+        vectors = self._read_vectors(X, "full" if subtracts and aligns else None)
+        average = vectors.mean(axis=0) if subtracts else np.zeros_like(vectors[0])
+        most = min(len(vectors) - subtracts, vectors.shape[1] - 1)
         directions, self.explained_energy_, self.explained_energy_ratio_, self.loss_ = _principal_modes(
-            remaining, self.n_components, most
+            vectors - average, self.n_components, most
         )
-        self.components_ = self.space_.unwhiten(_in_common_phase(directions))
-        self.average_ = self.space_.unwhiten(average)
-        self.n_components_ = len(self.components_)
+        self._store_modes(_in_common_phase(directions), average)
         return self
 
     @keeps_array_kind
@@ -276,22 +303,15 @@ class ComplexPCA(_PrincipalComponents):
             If the codes have another number of modes.
         """
         check_is_fitted(self)
-        dense = check_dense_codes(codes, self.n_components_)
-        configurations: ComplexArray = self.average_ + dense @ self.components_
+        configurations: ComplexArray = self.average_ + check_dense_codes(codes, self.n_components_) @ self.components_
         return configurations
 
-    def _rotations(self, rows: ComplexArray) -> ComplexArray:
-        """Return the phases that rotate whitened pre-shapes onto the mean; 1 where they keep their poses."""
-        if not hasattr(self, "mean_"):
-            return np.ones((len(rows), 1), dtype=rows.dtype)
-        return rotations_onto(rows, self.space_.whitened_preshapes(self.mean_, "mean_"))
+    def _vectors(self, rows: ComplexArray) -> ComplexArray:
+        return self._rotations(rows) * rows
 
-    def _deviations(self, rows: ComplexArray) -> ComplexArray:
-        return self._rotations(rows) * rows - self.space_.whiten(self.average_)
-
-    def _reconstruct(self, rows: ComplexArray, count: int) -> ComplexArray:
-        reached: ComplexArray = self.space_.whiten(self.average_) + self._code(rows, count) @ self._mode_rows(count)
-        return np.conj(self._rotations(rows)) * reached
+    def _shape_rows(self, codes: Any, *, shortens: bool) -> ComplexArray:  # noqa: ARG002
+        reached: ComplexArray = self.space_.whiten(self.average_) + codes @ self._mode_rows(codes.shape[1])
+        return reached
 
     def _errors(self, rows: ComplexArray, count: int) -> FloatArray:
         modes, remaining = self._mode_rows(count), self._deviations(rows)
@@ -381,6 +401,7 @@ class TangentPCA(_PrincipalComponents):
     projection: Literal["log", "orthogonal"] = "log"
     mean: DistanceKind = "full"
 
+    _is_real = True
     _schema = Schema(
         (
             Count("n_components_"),
@@ -409,22 +430,16 @@ class TangentPCA(_PrincipalComponents):
             The estimator itself.
         """
         self._check_choices()
-        configurations = self._read_fit_input(X)
-        rows = self.space_.whitened_preshapes(configurations, "X")
-        self.mean_ = mean_shape(configurations, self.mean, space=self.space_)
-        vectors = self._vectors(rows)
+        vectors = self._read_vectors(X, self.mean)
         average = vectors.mean(axis=0)
         deviations = _as_reals(vectors - average)
         # Translation takes two real dimensions, scaling and rotation one each.
-        most = min(len(rows) - 1, 2 * rows.shape[1] - 4)
+        most = min(len(vectors) - 1, 2 * vectors.shape[1] - 4)
         directions, energies, self.explained_variance_ratio_, _ = _principal_modes(deviations, self.n_components, most)
         scores = deviations @ directions.T
         largest = scores[np.argmax(np.abs(scores), axis=0), np.arange(scores.shape[1])]
-        directions = directions * np.sign(largest)[:, None]
-        self.components_ = self.space_.unwhiten(directions.view(rows.dtype))
-        self.average_ = self.space_.unwhiten(average)
-        self.explained_variance_ = energies / energies.dtype.type(len(rows) - 1)
-        self.n_components_ = len(self.components_)
+        self._store_modes((directions * np.sign(largest)[:, None]).view(vectors.dtype), average)
+        self.explained_variance_ = energies / energies.dtype.type(len(vectors) - 1)
         return self
 
     @keeps_array_kind
@@ -450,38 +465,21 @@ class TangentPCA(_PrincipalComponents):
         """
         check_is_fitted(self)
         dense = check_dense_codes(scores, self.n_components_, "scores", is_real=True)
-        return self.space_.unwhiten(self._shape_rows(dense))
-
-    def _base(self) -> ComplexArray:
-        return self.space_.whitened_preshapes(self.mean_, "mean_")
+        return self.space_.unwhiten(self._shape_rows(dense, shortens=False))
 
     def _vectors(self, rows: ComplexArray) -> ComplexArray:
-        """Return whitened horizontal vectors at the mean."""
         base = self._base().astype(rows.dtype, copy=False)
         if self.projection == "log":
             return log_rows(base, rows)
-        return remove_along(base, rotations_onto(rows, base) * rows)
-
-    def _deviations(self, rows: ComplexArray) -> ComplexArray:
-        return self._vectors(rows) - self.space_.whiten(self.average_)
-
-    def _code(self, rows: ComplexArray, count: int) -> FloatArray:
-        scores: FloatArray = _as_reals(self._deviations(rows)) @ _as_reals(self._mode_rows(count)).T
-        return scores
-
-    def _reconstruct(self, rows: ComplexArray, count: int) -> ComplexArray:
-        reached: ComplexArray = self._shape_rows(self._code(rows, count), shortens=True)
-        return np.conj(rotations_onto(rows, self._base())) * reached
+        return remove_along(base, self._rotations(rows) * rows)
 
     def _errors(self, rows: ComplexArray, count: int) -> FloatArray:
         return row_distances(self._reconstruct(rows, count), rows)
 
-    def _shape_rows(self, scores: FloatArray, shortens: bool = False) -> ComplexArray:
-        """Return whitened pre-shapes of scores of the first modes; too long vectors are shortened or refused."""
-        base = self._base()
-        modes = self._mode_rows(scores.shape[1])
+    def _shape_rows(self, codes: Any, *, shortens: bool) -> ComplexArray:
+        base, modes = self._base(), self._mode_rows(codes.shape[1])
         # exp_rows needs vectors that are horizontal to the last digit.
-        vectors = remove_along(base, self.space_.whiten(self.average_) + scores @ modes)
+        vectors = remove_along(base, self.space_.whiten(self.average_) + codes @ modes)
         if self.projection == "log":
             return exp_rows(base, vectors)
         lengths = row_norms(vectors)

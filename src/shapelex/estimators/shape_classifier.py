@@ -5,11 +5,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 
-from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
-from shapelex.estimators.base import SavedEstimator, all_or_nothing, as_generator
+from shapelex.estimators.base import all_or_nothing, as_generator
 from shapelex.estimators.calibration import Calibration, log_loss, pool, pooling_weights
 from shapelex.estimators.classification_methods import (
     MAX_COMPARED_SHAPES,
@@ -24,7 +22,7 @@ from shapelex.estimators.classification_methods import (
 from shapelex.estimators.decision_explanation import Explanation, explain_decision
 from shapelex.estimators.folds import Fold, check_units, make_folds
 from shapelex.estimators.outline_registration import OutlineRegistration
-from shapelex.estimators.shape_dictionary_classifier import check_labels, number_classes
+from shapelex.estimators.shape_dictionary_classifier import ProbabilityClassifier, check_labels, number_classes
 from shapelex.exceptions import ShapeInputError
 from shapelex.spaces import Landmarks, Space
 from shapelex.store.schema import Array, Fields, Labels, Part, Schema
@@ -44,43 +42,34 @@ _METHOD_OF = {method.name: method for method in METHODS}
 
 
 class _Decisions(Part):
-    """Training shapes, chosen methods with their settings, log-odds and weights, and the table of all methods.
+    """Chosen methods with their settings, log-odds and weights, and the table of all methods.
 
-    They take most of the time of a fit. No part of a fit is random after them, so fitting the methods to the training
-    shapes once more gives the same classifier, and the file holds none of the objects of other libraries.
+    With the training shapes, they take most of the time of a fit. No part of a fit is random after them, so fitting the
+    methods to the training shapes once more gives the same classifier, and the file holds none of the objects of other
+    libraries.
     """
-
-    _arrays = (
-        Array("_shapes", "complex", ("n_shapes", "n_coordinates")),
-        Array("_numbers", "int", ("n_shapes",)),
-        Array("_sample", "int", ("n_sampled",)),
-    )
 
     def write(self, owner: Any, fields: Fields) -> None:
         """Put them among the fields."""
-        for part in self._arrays:
-            part.write(owner, fields)
-        fields.results["seed"], fields.results["view"] = owner._seed, owner._view
-        fields.results["members"] = [
+        scores = owner.scores_.astype(object)
+        members = [
             {
                 "method": one.name,
                 "view": one.view,
-                "setting": list(one.setting) if isinstance(one.setting, tuple) else one.setting,
+                "setting": one.setting,
                 "factors": one.calibration.factors.tolist(),
                 "offsets": one.calibration.offsets.tolist(),
                 "weight": one.weight,
             }
             for one in owner._members
         ]
-        scores = owner.scores_.astype(object)
+        fields.results |= {"seed": owner._seed, "view": owner._view, "members": members}
         fields.results["scores"] = scores.where(scores.notna(), None).to_dict("records")
 
     def read(self, owner: Any, fields: Fields) -> None:
         """Check them."""
         import pandas as pd
 
-        for part in self._arrays:
-            part.read(owner, fields)
         n_classes, n_shapes, sample = len(owner.classes_), fields.sizes["n_shapes"], owner._sample
         if n_classes < 2 or not np.array_equal(np.unique(owner._numbers), np.arange(n_classes)):
             raise ValueError(f"_numbers must be those of {n_classes} classes, at least 2")
@@ -101,22 +90,21 @@ def _read_member(entry: dict[str, Any], owner: Any) -> Method:
     if name not in _METHOD_OF or view not in ("", owner._view) or setting not in _METHOD_OF[name].settings:
         raise ValueError(f"its method {name!r} of {view!r} with setting {setting!r} is unknown")
     method = _METHOD_OF[name](owner.space_, owner._seed, view)
-    if "factors" in entry:
-        factors = np.asarray(entry["factors"], dtype=np.float64)
-    else:  # files of 0.1.0 hold the temperatures of class dictionaries
-        factors = np.asarray(entry["scale"], dtype=np.float64)
-        factors = 1 / factors if method.calibrates_classes else factors
-    offsets, n_classes = np.asarray(entry["offsets"], dtype=np.float64), len(owner.classes_)
-    if factors.shape != (n_classes,) or offsets.shape != (n_classes,) or not np.isfinite([factors, offsets]).all():
-        raise ValueError(f"the log-odds of {name!r} must be {n_classes} finite numbers")
-    method.setting, method.calibration, method.weight = setting, Calibration(factors, offsets), float(entry["weight"])
+    method.setting, method.weight = setting, float(entry["weight"])
+    # Files of 0.1.0 hold the temperatures of class dictionaries, and the factors of other methods, as a scale.
+    scale = np.array(entry["factors"] if "factors" in entry else entry["scale"], dtype=np.float64)
+    factors = 1 / scale if method.calibrates_classes and "factors" not in entry else scale
+    offsets = np.array(entry["offsets"], dtype=np.float64)
+    if {factors.shape, offsets.shape} != {owner.classes_.shape} or not np.isfinite([factors, offsets]).all():
+        raise ValueError(f"the log-odds of {name!r} must be {len(owner.classes_)} finite numbers")
     if not (factors.min() > 0 and 0 <= method.weight < np.inf):
         raise ValueError(f"the factors of {name!r} must be positive, and its weight must not be negative")
+    method.calibration = Calibration(factors, offsets)
     return method
 
 
 @dataclass(eq=False, repr=False)
-class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
+class ShapeClassifier(ProbabilityClassifier):
     """Classify shapes by the methods that are accurate on held-out training shapes.
 
     Several methods are compared by stratified folds of the training shapes:
@@ -173,6 +161,9 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
     A class needs two shapes. Methods that cannot be fitted to so few shapes are left out: linear discriminant analysis
     needs more shapes than classes, a class dictionary two shapes in each fold.
 
+    Probabilities are estimates for shapes that come like the training shapes: the frequencies of the classes are those
+    of the training set.
+
     A model file holds the training shapes and what the folds chose. :func:`shapelex.load` fits the chosen methods to
     these shapes again, without folds.
 
@@ -195,7 +186,15 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
     space: Space | None = None
     random_state: Any = None
 
-    _schema = Schema((Labels("classes_", "n_classes"), _Decisions("members")))
+    _schema = Schema(
+        (
+            Labels("classes_", "n_classes"),
+            Array("_shapes", "complex", ("n_shapes", "n_coordinates")),
+            Array("_numbers", "int", ("n_shapes",)),
+            Array("_sample", "int", ("n_sampled",)),
+            _Decisions("members"),
+        )
+    )
 
     # Methods that compare shapes point by point, besides the two that choose the registration.
     _pointwise: ClassVar[tuple[type[Method], ...]] = (TangentMachine, ClassDictionaries)
@@ -248,42 +247,6 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
         self._fit_members(are_prepared=True)
         return self
 
-    @keeps_array_kind
-    def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
-        """Predict the most probable class.
-
-        Parameters
-        ----------
-        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations.
-
-        Returns
-        -------
-        ndarray of shape (n_shapes,)
-            Labels; a tie goes to the first class.
-        """
-        numbers = np.argmax(self._log_probabilities(X), axis=1)
-        labels: np.ndarray[Any, Any] = self.classes_[numbers]
-        return labels
-
-    @keeps_array_kind
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Probability of each class.
-
-        Parameters
-        ----------
-        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_shapes, n_classes)
-            Rows sum to 1, classes as in ``classes_``. They are estimates for shapes that come like the training
-            shapes: the frequencies of the classes are those of the training set.
-        """
-        probabilities: FloatArray = np.exp(self._log_probabilities(X))
-        return probabilities
-
     def explain(self, shape: ArrayLike, rival: Any = None) -> Explanation:
         """Show what decided about one shape.
 
@@ -332,7 +295,7 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
             views[self._view] = np.asarray(self.registration_.transform(configurations))
         return views
 
-    def _log_probabilities(self, X: Any) -> FloatArray:
+    def _log_odds(self, X: Any) -> FloatArray:
         shapes = self._open_new_input(X)
         parts = []
         for block in shapes.blocks(_BLOCK_ROWS):
@@ -349,7 +312,7 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
         """Return all methods with their best settings, by registration, and choose the registration."""
         is_registered = self.space_.closed and self.space_.coordinates_per_point is not None
         registrations = {view: self._registration(view, X) for view in (_VIEWS if is_registered else _VIEWS[:1])}
-        views = {name: X if found is None else found.transform(X) for name, found in registrations.items()}
+        views = {view: X if found is None else found.transform(X) for view, found in registrations.items()}
         class_sizes = [np.unique(numbers[kept], return_counts=True)[1] for kept, _ in folds]
 
         def judge(kinds: Iterable[type[Method]], view: str) -> list[Method]:
@@ -376,7 +339,7 @@ class ShapeClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
         import pandas as pd
 
         used = [one for one in methods if one.view == self._view or isinstance(one, ConvolutionRidge)]
-        machines = [one for one in used if isinstance(one, TangentMachine | ProcrustesMachine)]
+        machines = [one for one in used if isinstance(one, TangentMachine)]
         # Their distances are almost the same: both together would count twice.
         used = [one for one in used if one not in machines or one is _best(machines, numbers)]
         weights = pooling_weights(np.stack([one.held_out for one in used]), numbers)

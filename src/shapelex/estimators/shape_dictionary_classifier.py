@@ -1,6 +1,7 @@
 """Sparse representation classification: one dictionary per class, and the class of least error is predicted."""
 
 import warnings
+from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_number, check_positive, check_weights, name_rows
 from shapelex.estimators.base import SavedEstimator, all_or_nothing, as_generator
 from shapelex.estimators.calibration import choose_scores
-from shapelex.estimators.folds import Fold, make_folds
+from shapelex.estimators.folds import make_folds
 from shapelex.estimators.progress import check_verbose, write_progress
 from shapelex.estimators.shape_dictionary import RENEWED_PARAMETERS, ShapeDictionary
 from shapelex.exceptions import ParameterError, ShapeInputError
@@ -33,8 +34,53 @@ _SHRINKAGES = (0.03, 0.1, 0.3, 1.0)
 _SHARED_PARAMETERS = ("coder", "tie", "n_swaps", "n_restarts", "max_iter", "tol", "n_jobs")
 
 
+class ProbabilityClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
+    """A classifier of shapes that predicts the most probable class."""
+
+    classes_: np.ndarray[Any, Any]
+
+    @abstractmethod
+    def _log_odds(self, X: ArrayLike) -> FloatArray:
+        """Return the logarithms of the probabilities of all classes, up to a constant for each shape."""
+
+    @keeps_array_kind
+    def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
+        """Predict the most probable class.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        ndarray of shape (n_shapes,)
+            Labels; a tie goes to the first class.
+        """
+        numbers = np.argmax(self._log_odds(X), axis=1)
+        labels: np.ndarray[Any, Any] = self.classes_[numbers]
+        return labels
+
+    @keeps_array_kind
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Probability of each class; the Notes of the class say how it is estimated.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_shapes, n_classes)
+            Rows sum to 1, classes as in ``classes_``.
+        """
+        probabilities: FloatArray = softmax(self._log_odds(X), axis=1)
+        return probabilities
+
+
 @dataclass(eq=False, repr=False)
-class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[misc]
+class ShapeDictionaryClassifier(ProbabilityClassifier):
     """Classify shapes by the class whose dictionary reconstructs them best.
 
     Learns one :class:`ShapeDictionary` from the shapes of each class: only the error at
@@ -107,6 +153,14 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         Space of the configurations.
     n_features_in_ : int
         Number of coordinates.
+
+    Notes
+    -----
+    The predicted class is that of least error; with `cv`, the most probable one. The probability of a class is
+    proportional to ``exp(−d_c² / temperature_)``: Bayes' rule for equally frequent classes whose errors are Gaussian
+    with the same scale. With `cv`, it is proportional to ``exp(offset_c − d_c² / temperature_c)``, where temperatures
+    and offsets maximize the likelihood of the labels given the held-out errors, with a penalty on their differences
+    between classes.
 
     Examples
     --------
@@ -208,17 +262,19 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         shares = None if sample_weight is None else weights
         if n_folds == 0:
             self._learn(configurations, numbers, shares, shrinkages[0], generator)
-            self.temperatures_: FloatArray = np.full(
-                len(self.classes_), self._find_temperature(configurations, numbers, weights)
-            )
+            temperature = self._find_temperature(configurations, numbers, weights)
+            self.temperatures_: FloatArray = np.full(len(self.classes_), temperature)
             self.offsets_: FloatArray = np.zeros(len(self.classes_))
         else:
             folds = make_folds(n_folds, len(numbers), classes=numbers, seed=int(generator.integers(2**31)))
-            scores = [
-                -(self._held_out_errors(configurations, numbers, shares, value, folds, generator) ** 2)
-                for value in shrinkages
-            ]
-            best, calibration, _ = choose_scores(scores, numbers, weights, by_class=True)
+            errors = np.empty((len(shrinkages), len(numbers), len(self.classes_)))
+            model = clone(self).set_params(space=self.space_, cv=None, temperature=1.0, random_state=generator)
+            for shrinkage, held_out in zip(shrinkages, errors, strict=True):
+                model.set_params(shrinkage=shrinkage)
+                for kept, held in folds:
+                    model.fit(configurations[kept], numbers[kept], None if shares is None else shares[kept])
+                    held_out[held] = model.class_errors(configurations[held])
+            best, calibration, _ = choose_scores(-(errors**2), numbers, weights, by_class=True)
             self.temperatures_, self.offsets_ = 1 / calibration.factors, calibration.offsets
             self._learn(configurations, numbers, shares, shrinkages[best], generator)
         self.temperature_ = float(np.exp(np.log(self.temperatures_).mean()))
@@ -238,47 +294,8 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         ndarray of float, shape (n_shapes, n_classes)
             Distances between 0 and 1 in ``metric_space_``, classes as in ``classes_``.
         """
-        return self._class_errors(self._open_new_input(X).in_space(self.metric_space_))
-
-    @keeps_array_kind
-    def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
-        """Predict the class of least error; with `cv`, the most probable class.
-
-        Parameters
-        ----------
-        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations.
-
-        Returns
-        -------
-        ndarray of shape (n_shapes,)
-            Labels; a tie goes to the first class.
-        """
-        numbers = np.argmax(self._log_odds(X), axis=1)
-        labels: np.ndarray[Any, Any] = self.classes_[numbers]
-        return labels
-
-    @keeps_array_kind
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Probability of each class, from its errors.
-
-        Proportional to ``exp(−d_c² / temperature_)``: Bayes' rule for equally frequent classes whose errors are
-        Gaussian with the same scale. With `cv`, proportional to ``exp(offset_c − d_c² / temperature_c)``, where
-        temperatures and offsets maximize the likelihood of the labels given the held-out errors, with a penalty on
-        their differences between classes.
-
-        Parameters
-        ----------
-        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_shapes, n_classes)
-            Rows sum to 1, classes as in ``classes_``.
-        """
-        probabilities: FloatArray = softmax(self._log_odds(X), axis=1)
-        return probabilities
+        shapes = self._open_new_input(X).in_space(self.metric_space_)
+        return np.stack([np.asarray(dictionary.errors(shapes)) for dictionary in self.dictionaries_], axis=1)
 
     def _thumbnails(self) -> tuple[ComplexArray, list[str]]:
         if not hasattr(self, "dictionaries_"):
@@ -288,7 +305,6 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
         return rows, [f"{name}: atom {atom}" for name, found in named for atom in range(len(found.atoms_))]
 
     def _log_odds(self, X: ArrayLike) -> FloatArray:
-        """Return ``offset_c − d_c² / temperature_c``, the logarithms of probabilities up to a constant."""
         errors = np.asarray(self.class_errors(X), dtype=np.float64)
         scores: FloatArray = self.offsets_ - errors**2 / np.maximum(self.temperatures_, np.finfo(np.float64).tiny)
         return scores
@@ -339,34 +355,12 @@ class ShapeDictionaryClassifier(ClassifierMixin, SavedEstimator):  # type: ignor
                 )
         self.n_iter_ = max(dictionary.n_iter_ for dictionary in self.dictionaries_)
 
-    def _class_errors(self, configurations: Any) -> FloatArray:
-        return np.stack([np.asarray(dictionary.errors(configurations)) for dictionary in self.dictionaries_], axis=1)
-
-    def _held_out_errors(
-        self,
-        configurations: ComplexArray,
-        numbers: IntArray,
-        weights: FloatArray | None,
-        shrinkage: float,
-        folds: list[Fold],
-        generator: np.random.Generator,
-    ) -> FloatArray:
-        """Return the errors of shapes by dictionaries that were learned without them."""
-        errors = np.empty((len(numbers), len(self.classes_)))
-        for kept, held in folds:
-            model = clone(self)
-            model.space_, model.classes_ = self.space_, self.classes_
-            shares = None if weights is None else weights[kept]
-            model._learn(configurations[kept], numbers[kept], shares, shrinkage, generator)
-            errors[held] = model._class_errors(configurations[held])
-        return errors
-
     def _find_temperature(self, configurations: ComplexArray, numbers: IntArray, weights: FloatArray) -> float:
         if self.temperature is not None:
             return check_positive(self.temperature, "temperature")
         if len(self.classes_) == 1:
             return 1.0
-        squares = self._class_errors(configurations).astype(np.float64) ** 2
+        squares = self.class_errors(configurations).astype(np.float64) ** 2
         # A dictionary was not learned from the shapes of other classes, so these errors do not vanish where it has
         # nearly as many atoms as shapes, as the errors in the own class do.
         squares[np.arange(len(numbers)), numbers] = np.inf
