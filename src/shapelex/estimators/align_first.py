@@ -1,7 +1,6 @@
 """The dictionary that the paper compares with: shapes are rotated onto their mean, then coded with real weights."""
 
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,6 @@ from shapelex.geometry.alignment import rotations_onto
 from shapelex.learning import Learner, LearningOptions
 from shapelex.learning.one_pass import PassSums
 from shapelex.shapes.opening import as_shapes, read_configurations
-from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Space
 from shapelex.spaces.base import PlainRows
 from shapelex.store.schema import Array, Count, Number, Schema
@@ -170,16 +168,27 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
         """
         check_verbose(self.verbose)
         configurations, space = read_configurations(self._open_input(X, self.space))
-        preparation = preparation_of(X)
         rows = space.whitened_preshapes(configurations, "X")
         # mean_shape would call the argument "weights" in its error message.
         check_weights(sample_weight, len(rows), rows.real.dtype, "sample_weight")
         mean = mean_shape(configurations, weights=sample_weight, space=space)
-        options = self._options(space, mean)
         rotated = _as_real_rows(_rotated(rows, mean, space))
         shapes = as_shapes(rotated, PlainRows(rotated.shape[1]), sample_weight)
-        learner = Learner(shapes, options, as_generator(self.random_state))
-        attributes = partial(_attributes_of, mean=mean, space=space, preparation=preparation)
+        learner = Learner(shapes, self._options(space, mean), as_generator(self.random_state))
+
+        def attributes(learned: PassSums) -> dict[str, Any]:
+            return {
+                "mean_": mean,
+                "atoms_": space.unwhiten_rows(_as_complex_rows(learned.atoms)),
+                "rmse_": learned.rmse,
+                "usage_": learned.usage / learned.weight,
+                "loss_curve_": np.array(learned.curve),
+                "n_iter_": len(learned.curve) - 1,
+                "space_": space,
+                "preparation_": preparation_of(X),
+                "n_features_in_": space.n_coordinates,
+            }
+
         with FitProgress(self, learner, attributes, {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}):
             self._store(attributes(learner.run()))
         return self
@@ -319,23 +328,6 @@ def _rotations(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexA
 
 def _rotated(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArray:
     return _rotations(rows, mean, space) * rows
-
-
-def _attributes_of(
-    learned: PassSums, mean: ComplexArray, space: Space, preparation: Preparation | None
-) -> dict[str, Any]:
-    """Return the attributes of an estimator with this dictionary."""
-    return {
-        "mean_": mean,
-        "atoms_": space.unwhiten_rows(_as_complex_rows(learned.atoms)),
-        "rmse_": learned.rmse,
-        "usage_": learned.usage / learned.weight,
-        "loss_curve_": np.array(learned.curve),
-        "n_iter_": len(learned.curve) - 1,
-        "space_": space,
-        "preparation_": preparation,
-        "n_features_in_": space.n_coordinates,
-    }
 
 
 def _as_real_rows(rows: ComplexArray) -> ComplexArray:

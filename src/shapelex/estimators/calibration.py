@@ -1,6 +1,5 @@
 """Turn scores of classes into probabilities, and pool the probabilities of several methods."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,18 +32,16 @@ class Calibration:
 
 
 def choose_scores(
-    candidates: Iterable[FloatArray], numbers: IntArray, weights: FloatArray | None = None, *, by_class: bool
+    candidates: FloatArray, numbers: IntArray, weights: FloatArray | None = None, *, by_class: bool
 ) -> tuple[int, Calibration, FloatArray]:
-    """Calibrate the scores that each setting gives held-out shapes, and find the setting of least log loss.
+    """Calibrate scores of held-out shapes, (n_settings, n_shapes, n_classes), and find the setting of least log loss.
 
     Returns its number, its calibration, and the log-probabilities of the held-out shapes.
     """
-    found = []
-    for scores in candidates:
-        calibration = calibrate(scores, numbers, weights, by_class=by_class)
-        found.append((calibration, calibration.log_probabilities(scores)))
-    best = int(np.argmin([log_loss(logarithms, numbers, weights) for _, logarithms in found]))
-    return best, *found[best]
+    found = [calibrate(scores, numbers, weights, by_class=by_class) for scores in candidates]
+    logarithms = [one.log_probabilities(scores) for one, scores in zip(found, candidates, strict=True)]
+    best = int(np.argmin([log_loss(one, numbers, weights) for one in logarithms]))
+    return best, found[best], logarithms[best]
 
 
 def log_loss(logarithms: FloatArray, numbers: IntArray, weights: FloatArray | None = None) -> float:

@@ -164,11 +164,8 @@ class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
             ``modulus0 …``, ``similarity0 …``, or ``real0 … imag0 …``.
         """
         check_is_fitted(self)
-        prefixes, n_each = ["real", "imag"], len(self.reference_)
-        if self.kind_ in ("modulus", "similarity"):
-            prefixes, n_each = [self.kind_], self._n_atoms
-        elif self.kind_ == "phase":
-            n_each = self._n_atoms
+        prefixes = [self.kind_] if self.kind_ in ("modulus", "similarity") else ["real", "imag"]
+        n_each = len(self.reference_) if self.kind_ == "tangent" else self._n_atoms
         return np.array([f"{prefix}{number}" for prefix in prefixes for number in range(n_each)], dtype=object)
 
     def _fit(self, X: SparseCodes | ArrayLike, y: Any) -> ComplexArray:
@@ -190,9 +187,8 @@ class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
             self.n_features_in_ = self.dictionary_.n_features_in_
             self._atom_rows = self.dictionary_.space_.whiten(self.dictionary_.atoms_)
         self._n_atoms = codes.shape[1]
-        self.kind_ = self.kind
-        if self.kind == "auto":
-            self.kind_ = "phase" if self._atom_rows is None else "tangent"
+        automatic = "phase" if self._atom_rows is None else "tangent"
+        self.kind_ = automatic if self.kind == "auto" else self.kind
         if self.kind_ in ("similarity", "tangent") and self._atom_rows is None:
             raise ParameterError(
                 f"kind={self.kind!r} needs the atoms: give the dictionary itself in place of codes from a step before, "
@@ -241,11 +237,9 @@ class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
             assert self._atom_rows is not None
             return np.abs(vectors @ self._atom_rows.conj().T)
         products = vectors @ self.reference_.conj()
-        rotations = phases(products).conj()[:, None]
-        if self.kind_ == "phase":
-            rotated = codes * rotations
-        else:
-            rotated = vectors * rotations - np.abs(products)[:, None] * self.reference_
+        rotated = (codes if self.kind_ == "phase" else vectors) * phases(products).conj()[:, None]
+        if self.kind_ == "tangent":
+            rotated = rotated - np.abs(products)[:, None] * self.reference_
         return np.concatenate([rotated.real, rotated.imag], axis=1)
 
     def __sklearn_tags__(self) -> Any:

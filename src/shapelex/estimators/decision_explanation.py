@@ -125,22 +125,24 @@ class Explanation:
             speak for the rival orange, like its example on the right.
         """
         shapes = np.stack([self.example, self.shape, self.rival_example])
-        percents = {name: 100 * self.probabilities[self.classes == name][0] for name in (self.label, self.rival)}
+        own, other = self._of_rivals(100 * self.probabilities)
         captions = [
             f"nearest of {self.label}",
-            f"{self.label} ({percents[self.label]:.0f} %)\nnot {self.rival} ({percents[self.rival]:.0f} %)",
+            f"{self.label} ({own:.0f} %)\nnot {self.rival} ({other:.0f} %)",
             f"nearest of {self.rival}",
         ]
         return draw_decision(
             shapes, self.effects, self.space, captions, is_curve=self.is_curve, fontsize=fontsize, ax=ax
         )
 
+    def _of_rivals(self, probabilities: FloatArray) -> list[float]:
+        """Return the probabilities of the predicted class and of its rival."""
+        return [float(probabilities[self.classes == name][0]) for name in (self.label, self.rival)]
+
     def __repr__(self) -> str:
-        own, other = (float(self.probabilities[self.classes == name][0]) for name in (self.label, self.rival))
-        alone = ", ".join(
-            f"{method} {row[self.classes == self.label][0]:.2f}"
-            for method, row in zip(self.methods, self.by_method, strict=True)
-        )
+        own, other = self._of_rivals(self.probabilities)
+        by_method = zip(self.methods, self.by_method, strict=True)
+        alone = ", ".join(f"{method} {self._of_rivals(row)[0]:.2f}" for method, row in by_method)
         return (
             f"<Explanation: {self.label} with probability {own:.2f}, {self.rival} {other:.2f}; probability of "
             f"{self.label} by method: {alone}>"
@@ -153,8 +155,7 @@ def explain_decision(model: "ShapeClassifier", shape: ComplexArray, rival: Any) 
     logarithms = pool(by_method, model.weights_)[0]
     own = int(np.argmax(logarithms))
     other = _rival_number(model.classes_, logarithms, own, rival)
-    allows_mirror = model.registration_ is not None and model.registration_.reflection
-    examples, distances = _nearest_examples(model, shape, allows_mirror)
+    examples, distances = _nearest_examples(model, shape)
 
     def margins(configurations: ComplexArray) -> FloatArray:
         found = pool(model._method_log_probabilities(configurations), model.weights_)
@@ -187,9 +188,7 @@ def explain_decision(model: "ShapeClassifier", shape: ComplexArray, rival: Any) 
 def _used_atoms(model: "ShapeClassifier", shape: ComplexArray, numbers: tuple[int, int]) -> list[dict[str, Any]]:
     """Return the atoms that approximate a shape in some classes, where class dictionaries are used."""
     rows: list[dict[str, Any]] = []
-    for member in model._members:
-        if not isinstance(member, ClassDictionaries):
-            continue
+    for member in (one for one in model._members if isinstance(one, ClassDictionaries)):
         seen, dictionaries = model._views(shape[None])[member.view], member.model
         errors = dictionaries.class_errors(seen)[0]
         for number in numbers:
@@ -215,19 +214,15 @@ def _rival_number(classes: np.ndarray[Any, Any], logarithms: FloatArray, own: in
     return int(found[0])
 
 
-def _nearest_examples(
-    model: "ShapeClassifier", shape: ComplexArray, allows_mirror: bool
-) -> tuple[ComplexArray, FloatArray]:
+def _nearest_examples(model: "ShapeClassifier", shape: ComplexArray) -> tuple[ComplexArray, FloatArray]:
     """Return the nearest training shape of every class, aligned with the shape, and its distance."""
-    space, candidates = model.space_, model._shapes[model._sample]
+    space, candidates, numbers = model.space_, model._shapes[model._sample], model._numbers[model._sample]
     if space.closed and space.coordinates_per_point is not None:
+        allows_mirror = model.registration_ is not None and model.registration_.reflection
         candidates = register(candidates, space, to=shape, reflection=allows_mirror).configurations
     rows = space.whitened_preshapes(candidates, "X")
     apart = pairwise_row_distances(space.whitened_preshapes(shape), rows)[0]
-    nearest = []
-    for number in range(len(model.classes_)):
-        members = np.flatnonzero(model._numbers[model._sample] == number)
-        nearest.append(members[np.argmin(apart[members])])
+    nearest = [np.argmin(np.where(numbers == number, apart, np.inf)) for number in range(len(model.classes_))]
     aligned = space.norm(space.centered(shape)) * align_onto(candidates[nearest], shape, space)
     return aligned + space.center(shape) * space.shift, apart[nearest]
 

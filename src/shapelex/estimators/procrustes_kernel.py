@@ -159,9 +159,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         ValueError
             If `gamma` is ``"scale"`` and nothing was fitted.
         """
-        gamma = getattr(self, "gamma_", None)
-        if gamma is None:
-            gamma = _check_gamma(self.gamma)
+        gamma = getattr(self, "gamma_", None) or _check_gamma(self.gamma)
         if gamma is None:
             raise ParameterError('gamma="scale" needs fitted shapes: give gamma as a number, or call fit first.')
         configurations = self._read(X)
@@ -239,9 +237,21 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         return distances
 
     def _feature_rows(self, X: ArrayLike) -> tuple[ComplexArray, ComplexArray]:
+        """Return rows whose products are the kernel values of the fitted shapes, and rows of `X` by the same rule.
+
+        A sum of atoms never leaves the span of the atoms' features, so one more coordinate, which no atom has, holds
+        all the rest of a sample. Directions whose eigenvalue is below ``n_atoms eps`` of the largest are left out.
+        """
         cross = self.transform(X)
         gram = _gaussian(pairwise_row_distances(self._fitted_rows()), self.gamma_)
-        return _rows_of_features(gram, cross)
+        values, vectors = eigh(gram.astype(np.float64))
+        kept = values > len(gram) * np.finfo(np.float64).eps * values[-1]
+        scales, directions = np.sqrt(values[kept]), vectors[:, kept]
+        inside = cross.astype(np.float64) @ (directions / scales)
+        outside = np.sqrt(np.maximum(1 - np.einsum("kr,kr->k", inside, inside), 0))
+        rows = np.column_stack([inside, outside])
+        atom_rows = np.column_stack([directions * scales, np.zeros(len(gram))])
+        return atom_rows.astype(np.complex128), rows.astype(np.complex128)
 
     def _fitted_rows(self) -> ComplexArray:
         return self.space_.whitened_preshapes(self.shapes_, "shapes_")
@@ -271,11 +281,11 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
 
 def _check_gamma(gamma: float | str) -> float | None:
     """Return `gamma` as a number, None for "scale"."""
-    if isinstance(gamma, str) and gamma != "scale":
+    if not isinstance(gamma, str):
+        return check_positive(check_number(gamma, "gamma", 'a positive number or "scale"'), "gamma")
+    if gamma != "scale":
         raise ParameterError(f'gamma must be a positive number or "scale", got {gamma!r}.')
-    if isinstance(gamma, str):
-        return None
-    return check_positive(check_number(gamma, "gamma", 'a positive number or "scale"'), "gamma")
+    return None
 
 
 def _gaussian(distances: FloatArray, gamma: float) -> FloatArray:
@@ -297,19 +307,3 @@ def _scale_gamma(distances: FloatArray) -> float:
     # Two copies of a shape are a few roundings apart.
     rounding = 64 * float(np.finfo(distances.dtype).eps)
     return 2 / mean if mean > rounding**2 else 1.0
-
-
-def _rows_of_features(gram: FloatArray, cross: FloatArray) -> tuple[ComplexArray, ComplexArray]:
-    """Return rows whose products are the kernel values `gram` of atoms, and rows whose products with them are `cross`.
-
-    A sum of atoms never leaves the span of the atoms' features, so one more coordinate, which no atom has, holds all
-    the rest of a sample. Directions whose eigenvalue is below ``n_atoms eps`` of the largest are left out.
-    """
-    values, vectors = eigh(gram.astype(np.float64))
-    kept = values > len(gram) * np.finfo(np.float64).eps * values[-1]
-    scales, directions = np.sqrt(values[kept]), vectors[:, kept]
-    inside = cross.astype(np.float64) @ (directions / scales)
-    outside = np.sqrt(np.maximum(1 - np.einsum("kr,kr->k", inside, inside), 0))
-    rows = np.column_stack([inside, outside])
-    atom_rows = np.column_stack([directions * scales, np.zeros(len(gram))])
-    return atom_rows.astype(np.complex128), rows.astype(np.complex128)

@@ -256,7 +256,7 @@ class ShapeDictionaryClassifier(ProbabilityClassifier):
         counts = weights > 0
         configurations, weights = configurations[counts], weights[counts]
         self.classes_, numbers = number_classes(labels[counts])
-        n_folds = _count_folds(self.cv, self.temperature, np.bincount(numbers))
+        n_folds = _count_folds(self.cv, np.bincount(numbers))
         shrinkages = _check_shrinkage(self.shrinkage, chooses=n_folds > 0)
         generator = as_generator(self.random_state)
         shares = None if sample_weight is None else weights
@@ -314,15 +314,19 @@ class ShapeDictionaryClassifier(ProbabilityClassifier):
         check_verbose(self.verbose)
         LearningOptions.of(self)
         _check_shrinkage(self.shrinkage, chooses=False)
+        if self.temperature is not None:
+            check_positive(self.temperature, "temperature")
+        if self.cv is not None:
+            check_count(self.cv, 2, "cv")
+            if self.temperature is not None:
+                raise ParameterError(
+                    "temperature must be None where cv is given, as it is learned then: leave one of them out."
+                )
 
     def _check_loaded(self) -> None:
         self._check_parameters()
         if not (min(self.temperature_, *self.temperatures_) > 0 and 0 < self.shrinkage_ <= 1):
             raise ValueError("its temperatures must be positive, its shrinkage_ above 0 and at most 1")
-        if self.cv is not None:
-            check_count(self.cv, 2, "cv")
-        if self.temperature is not None:
-            check_positive(self.temperature, "temperature")
 
     def _learn(
         self,
@@ -333,8 +337,7 @@ class ShapeDictionaryClassifier(ProbabilityClassifier):
         generator: np.random.Generator,
     ) -> None:
         """Learn the product, then the dictionaries in its space."""
-        self.shrinkage_ = shrinkage
-        self.metric_space_ = self.space_
+        self.shrinkage_, self.metric_space_ = shrinkage, self.space_
         if shrinkage < 1:
             rows = self.space_.whitened_preshapes(configurations, "X")
             known = np.full(len(rows), 1 / len(rows)) if weights is None else weights
@@ -357,7 +360,7 @@ class ShapeDictionaryClassifier(ProbabilityClassifier):
 
     def _find_temperature(self, configurations: ComplexArray, numbers: IntArray, weights: FloatArray) -> float:
         if self.temperature is not None:
-            return check_positive(self.temperature, "temperature")
+            return float(self.temperature)
         if len(self.classes_) == 1:
             return 1.0
         squares = self.class_errors(configurations).astype(np.float64) ** 2
@@ -442,24 +445,17 @@ def _check_shrinkage(shrinkage: float | str, *, chooses: bool) -> tuple[float, .
     return (value,)
 
 
-def _count_folds(cv: int | None, temperature: float | None, class_sizes: IntArray) -> int:
+def _count_folds(cv: int | None, class_sizes: IntArray) -> int:
     """Return a number of folds that leaves every class 2 shapes to learn from, `cv` if possible; 0 for no folds."""
-    if cv is None:
-        return 0
-    n_folds = check_count(cv, 2, "cv")
-    if temperature is not None:
-        raise ParameterError(
-            "temperature must be None where cv is given, as it is learned then: leave one of them out."
-        )
-    if len(class_sizes) == 1:
+    if cv is None or len(class_sizes) == 1:
         return 0
     smallest = int(class_sizes.min())
     # Each fold holds out ceil(smallest / n_folds) shapes: of 3 shapes, only 3 folds leave 2.
-    usable = 0 if smallest < 3 else 3 if smallest == 3 else min(n_folds, smallest)
-    if usable != n_folds:
+    usable = 0 if smallest < 3 else 3 if smallest == 3 else min(cv, smallest)
+    if usable != cv:
         instead = f"cv={usable} is used" if usable else "no shape is held out, as by cv=None"
         warnings.warn(
-            f"cv={n_folds} must leave every class 2 shapes to learn from, but the smallest class has {smallest}: "
+            f"cv={cv} must leave every class 2 shapes to learn from, but the smallest class has {smallest}: "
             f"{instead}. Add shapes, leave such classes out, or set cv accordingly.",
             UserWarning,
             stacklevel=4,
