@@ -7,9 +7,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
 
 import shapelex as sx
 from shapelex.exceptions import CodesError
@@ -119,11 +116,6 @@ class TestFit:
         model = sx.AlignFirstDictionary(n_atoms=4, n_nonzero=2, n_swaps=20, random_state=0).fit(X)
         assert model.rmse_ < 1e-3
 
-    def test_never_beats_complex_weights_over_the_same_atoms(self, fitted, shapes):
-        complex_codes = sx.encode(shapes, fitted.atoms_, 2, "exact")
-        distances = sx.distance(shapes, sx.decode(complex_codes, fitted.atoms_))
-        assert (distances <= fitted.errors(shapes) + 1e-12).all()
-
     def test_does_not_depend_on_the_pose_of_shapes(self, fitted, shapes):
         rng = np.random.default_rng(5)
         poses = rng.uniform(0.1, 10, (90, 1)) * np.exp(1j * rng.uniform(0, 6, (90, 1)))
@@ -158,24 +150,6 @@ class TestFit:
         again = sx.AlignFirstDictionary(n_atoms=3, n_nonzero=1, init=model.atoms_, max_iter=0).fit(shapes)
         assert again.rmse_ == pytest.approx(model.rmse_, rel=1e-12)
 
-    def test_warns_when_not_converged(self, shapes):
-        with pytest.warns(ConvergenceWarning, match="still changed after max_iter=1 iterations"):
-            sx.AlignFirstDictionary(n_atoms=5, n_nonzero=2, max_iter=1, init="random", random_state=0).fit(shapes)
-
-    def test_an_interrupt_keeps_the_best(self, shapes, monkeypatch):
-        import shapelex.estimators.progress as progress
-
-        def interrupt(self, iteration):
-            if iteration.n_passes == 3:
-                raise KeyboardInterrupt
-            return False
-
-        monkeypatch.setattr(progress.FitProgress, "__call__", interrupt)
-        model = sx.AlignFirstDictionary(n_atoms=5, n_nonzero=2, random_state=0, max_iter=50, tol=0)
-        with pytest.raises(KeyboardInterrupt):
-            model.fit(shapes)
-        assert model.rmse_ == pytest.approx(-model.score(shapes), rel=1e-9)
-
 
 class TestCodes:
     def test_round_trip(self, fitted, shapes):
@@ -201,33 +175,6 @@ class TestCodes:
     def test_complex_codes_are_refused(self, fitted, shapes):
         with pytest.raises(CodesError, match="must be real"):
             fitted.inverse_transform(sx.encode(shapes, fitted.atoms_, 2))
-
-
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"n_nonzero": 12, "n_atoms": 10}, "n_atoms=10, got 12"),
-        ({"n_atoms": 99}, "number of shapes, 90"),
-        ({"init": np.ones((2, 8), complex)}, "init"),
-        ({"n_jobs": 0}, "n_jobs"),
-    ],
-)
-def test_bad_parameters(shapes, parameters, words):
-    with pytest.raises(ValueError, match=words):
-        sx.AlignFirstDictionary(**{"n_atoms": 3, "n_nonzero": 1, **parameters}).fit(shapes)
-
-
-def test_pipelines_grid_searches_points_and_verbose(capsys):
-    X = np.concatenate([make_shapes(40, seed=1), make_shapes(40, seed=2)])
-    y = np.repeat(["a", "b"], 40)
-    model = sx.AlignFirstDictionary(n_atoms=6, n_nonzero=3, random_state=0, max_iter=5)
-    pipeline = make_pipeline(model, LogisticRegression())
-    assert pipeline.fit(sx.to_points(X), y).score(X, y) > 0.8
-    search = GridSearchCV(clone(model), {"n_nonzero": [1, 3]}, cv=3).fit(X)
-    assert search.best_params_["n_nonzero"] == 3
-    assert capsys.readouterr().err == ""
-    clone(model).set_params(verbose=2).fit(X)
-    assert "AlignFirstDictionary: stage 1/" in capsys.readouterr().err
 
 
 @pytest.mark.realdata

@@ -20,6 +20,7 @@ ESTIMATORS = {
     "kernel": sx.ProcrustesKernel(1.0),
     "classifier": sx.ShapeDictionaryClassifier(3, 2, **OPTIONS),
     "registration": sx.OutlineRegistration(n_starts=1),
+    "convolutions": sx.OutlineConvolutions(random_state=0),
     "features": sx.CodeFeatures(dictionary=sx.ShapeDictionary(3, 2, **OPTIONS)),
 }
 METHODS = ("transform", "errors", "encode", "reconstruct", "realism", "register", "class_errors", "predict", "__call__")

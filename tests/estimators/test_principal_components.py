@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import shapelex as sx
@@ -220,10 +220,6 @@ class TestBoth:
             with pytest.raises(ShapeInputError, match="nothing varies"):
                 make_model(kind).fit(np.repeat(X, 3, axis=0))
 
-    def test_in_grid_searches(self, kind):
-        search = GridSearchCV(make_model(kind), {"n_components": [1, 4]}, cv=3).fit(make_shapes(sx.Landmarks(9)))
-        assert search.best_params_["n_components"] == 4
-
 
 def test_the_first_complex_mode_without_average_is_the_mean_shape():
     X = make_shapes(sx.BSpline(9))
@@ -285,21 +281,3 @@ def test_in_pipelines():
     X, y = np.concatenate([first, second]), np.repeat(["a", "b"], 40)
     assert cross_val_score(make_pipeline(sx.TangentPCA(6), LinearDiscriminantAnalysis()), X, y, cv=3).mean() > 0.95
     assert make_pipeline(sx.ComplexPCA(3), sx.CodeFeatures()).fit_transform(X).shape == (80, 6)
-
-
-@pytest.mark.realdata
-@pytest.mark.parametrize(
-    ("file", "space", "n_nonzero"),
-    [
-        ("hands", sx.Landmarks(56), 3),
-        ("6376_open_worms_6ctrlpts", sx.HermiteSpline(6), 5),
-        ("leaves_Bsplines", sx.BSpline(40), 5),
-    ],
-)
-def test_modes_of_real_shapes_are_nested(load_real, file, space, n_nonzero):
-    X = load_real(file)
-    model = sx.ComplexPCA(space=space).fit(X)
-    assert model.errors(X).max() < 1e-10
-    rmse = np.sqrt(np.mean(model.errors(X, n_nonzero) ** 2))
-    assert rmse == pytest.approx(-sx.ComplexPCA(n_nonzero, space=space).fit(X).score(X), rel=1e-8)
-    assert rmse == pytest.approx(np.sqrt(model.explained_energy_[n_nonzero:].sum() / len(X)), rel=1e-8)

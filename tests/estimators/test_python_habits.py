@@ -81,6 +81,7 @@ ESTIMATORS = {
     "tangentpca0": sx.TangentPCA(2),
     "procrusteskernel0": sx.ProcrustesKernel(),
     "riemanniandictionary0": sx.RiemannianDictionary(3, max_iter=1, tol=1.0, random_state=0),
+    "distance_d1_k012_q25": sx.OutlineConvolutions(random_state=0),
     "outlineregistration0": sx.OutlineRegistration(space=sx.Landmarks(12, closed=True)),
 }
 

@@ -31,6 +31,28 @@ class RealColumns:
         return super()._open_input(self._to_configurations(X, reset=is_first), space, sample_weight)
 
 
+class OnePointMore(RealColumns):
+    """Adds a point to every polygon: some checks have two columns, and any two points have the same shape."""
+
+    def _to_configurations(self, X, *, reset):
+        configurations = super()._to_configurations(X, reset=reset)
+        return np.concatenate([configurations, np.full_like(configurations[:, :1], -1)], axis=1)
+
+    def _read_fit_input(self, X):
+        configurations = super()._read_fit_input(X)
+        self.n_features_in_ = configurations.shape[1] - 1
+        return configurations
+
+
+class PoorScore:
+    """The checks' classes differ in position and size, which a shape forgets."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
 class ColumnsDictionary(RealColumns, sx.ShapeDictionary):
     def __init__(self, n_atoms=2, n_nonzero=1, *, max_iter=5, random_state=0):
         super().__init__(n_atoms, n_nonzero, max_iter=max_iter, random_state=random_state)
@@ -46,31 +68,14 @@ class ColumnsComplexPCA(RealColumns, sx.ComplexPCA):
         super().__init__(n_components, subtract_average=subtract_average)
 
 
-class ColumnsTangentPCA(RealColumns, sx.TangentPCA):
-    """Adds a point to every polygon: some checks have two columns, and any two points have the same shape."""
-
+class ColumnsTangentPCA(OnePointMore, sx.TangentPCA):
     def __init__(self, n_components=None, *, projection="log"):
         super().__init__(n_components, projection=projection)
 
-    def _to_configurations(self, X, *, reset):
-        configurations = super()._to_configurations(X, reset=reset)
-        return np.concatenate([configurations, np.full_like(configurations[:, :1], -1)], axis=1)
 
-    def _read_fit_input(self, X):
-        configurations = super()._read_fit_input(X)
-        self.n_features_in_ = configurations.shape[1] - 1
-        return configurations
-
-
-class ColumnsClassifier(RealColumns, sx.ShapeDictionaryClassifier):
+class ColumnsClassifier(PoorScore, RealColumns, sx.ShapeDictionaryClassifier):
     def __init__(self, n_atoms=2, n_nonzero=1, *, max_iter=5, random_state=0):
         super().__init__(n_atoms, n_nonzero, max_iter=max_iter, random_state=random_state)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        # The checks' classes differ in position and size, which a shape forgets.
-        tags.classifier_tags.poor_score = True
-        return tags
 
 
 class ColumnsRiemannian(RealColumns, sx.RiemannianDictionary):
@@ -88,29 +93,12 @@ class ColumnsConvolutions(RealColumns, sx.OutlineConvolutions):
         super().__init__(mirror=mirror, random_state=random_state)
 
 
-class ColumnsShapeClassifier(RealColumns, sx.ShapeClassifier):
-    """Adds a point to every polygon: some checks have two columns, and any two points have the same shape."""
-
+class ColumnsShapeClassifier(PoorScore, OnePointMore, sx.ShapeClassifier):
     # Without class dictionaries, which are checked above and take most of the time.
     _pointwise = (TangentMachine,)
 
     def __init__(self, random_state=0):
         super().__init__(random_state=random_state)
-
-    def _to_configurations(self, X, *, reset):
-        configurations = super()._to_configurations(X, reset=reset)
-        return np.concatenate([configurations, np.full_like(configurations[:, :1], -1)], axis=1)
-
-    def _read_fit_input(self, X):
-        configurations = super()._read_fit_input(X)
-        self.n_features_in_ = configurations.shape[1] - 1
-        return configurations
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        # The checks' classes differ in position and size, which a shape forgets.
-        tags.classifier_tags.poor_score = True
-        return tags
 
 
 COMPLEX_CODES = {"check_transformer_preserve_dtypes": "codes are complex, so float input cannot give float output"}
