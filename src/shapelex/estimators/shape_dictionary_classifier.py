@@ -294,7 +294,9 @@ class ShapeDictionaryClassifier(ProbabilityClassifier):
         ndarray of float, shape (n_shapes, n_classes)
             Distances between 0 and 1 in ``metric_space_``, classes as in ``classes_``.
         """
-        shapes = self._open_new_input(X).in_space(self.metric_space_)
+        return self._class_errors(self._open_new_input(X).in_space(self.metric_space_))
+
+    def _class_errors(self, shapes: Any) -> FloatArray:
         return np.stack([np.asarray(dictionary.errors(shapes)) for dictionary in self.dictionaries_], axis=1)
 
     def _thumbnails(self) -> tuple[ComplexArray, list[str]]:
@@ -363,7 +365,7 @@ class ShapeDictionaryClassifier(ProbabilityClassifier):
             return float(self.temperature)
         if len(self.classes_) == 1:
             return 1.0
-        squares = self.class_errors(configurations).astype(np.float64) ** 2
+        squares = self._class_errors(configurations).astype(np.float64) ** 2
         # A dictionary was not learned from the shapes of other classes, so these errors do not vanish where it has
         # nearly as many atoms as shapes, as the errors in the own class do.
         squares[np.arange(len(numbers)), numbers] = np.inf
