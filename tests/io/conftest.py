@@ -34,17 +34,25 @@ def read(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., sx.Sha
     return read_content
 
 
+def check_refused(
+    words: str, function: Callable[..., Any], *arguments: Any, error: Any = ShapeFileError, **options: Any
+) -> None:
+    """Check that a call fails with an error that has these words."""
+    with pytest.raises(error, match=words):
+        function(*arguments, **options)
+
+
+def check_left_out(n_good: int, words: str, function: Callable[..., sx.ShapeSet], *given: Any, **options: Any) -> None:
+    """Check that something bad is refused with these words, and left out of the rest when asked."""
+    check_refused(words, function, *given, **options)
+    with pytest.warns(SkippedRecordsWarning, match=rf"Left out 1 \w+: .*({words})"):
+        assert len(function(*given, on_error="skip", **options)) == n_good
+
+
 @pytest.fixture
 def check_bad_record(read: Callable[..., sx.ShapeSet]) -> Callable[..., None]:
     """Return a check that a bad record is an error with its place and reason, and that others are read without it."""
-
-    def check(content: Any, n_good: int, message: str, **options: Any) -> None:
-        with pytest.raises(ShapeFileError, match=message):
-            read(content, **options)
-        with pytest.warns(SkippedRecordsWarning, match=f"Left out 1 record: .*{message}"):
-            assert len(read(content, on_error="skip", **options)) == n_good
-
-    return check
+    return lambda content, n_good, words, **options: check_left_out(n_good, words, read, content, **options)
 
 
 def notes_of(shapes: sx.ShapeSet) -> str:

@@ -8,6 +8,7 @@ from hypothesis.extra import numpy as nps
 
 import shapelex as sx
 from shapelex.exceptions import ArrayTypeError, EmptySetError, ShapeInputError, UnsupportedBySpaceError
+from tests.io.conftest import check_refused
 
 masks = nps.arrays(bool, st.tuples(st.integers(1, 9), st.integers(1, 9)), elements=st.booleans())
 label_images = nps.arrays(np.uint8, st.tuples(st.integers(1, 8), st.integers(1, 8)), elements=st.integers(0, 4))
@@ -202,8 +203,7 @@ def test_empty_masks_give_no_outline():
     ],
 )
 def test_what_is_refused(mask, options, error, words):
-    with pytest.raises(error, match=words):
-        sx.outlines_from_mask(mask, **options)
+    check_refused(words, sx.outlines_from_mask, mask, error=error, **options)
 
 
 @pytest.mark.realdata

@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 import shapelex as sx
-from shapelex.exceptions import ShapeFileError
-from tests.io.conftest import notes_of
+from tests.io.conftest import check_refused, notes_of
 
 FILE = "leaves.csv"
 SQUARE = np.array([0, 1, 1 + 1j, 1j])
@@ -75,8 +74,7 @@ def test_two_squares(read, text, options):
     ],
 )
 def test_refused(read, text, options, words):
-    with pytest.raises(ShapeFileError, match=words):
-        read(text, **options)
+    check_refused(words, read, text, **options)
 
 
 @pytest.mark.parametrize(
@@ -85,8 +83,7 @@ def test_refused(read, text, options, words):
      ({"header": "yes"}, TypeError)],
 )  # fmt: skip
 def test_options_out_of_range(read, options, error):
-    with pytest.raises(error, match=f"^{next(iter(options))} must be"):
-        read(WIDE, **options)
+    check_refused(f"^{next(iter(options))} must be", read, WIDE, error=error, **options)
 
 
 @pytest.mark.parametrize(
@@ -132,8 +129,7 @@ class TestWide:
         for options in ({}, {"layout": layout}):
             assert is_expected(read(text, **options))
             assert read(text, **options).metadata["age"].tolist() == [7, 7]
-        with pytest.raises(ShapeFileError, match=f"contradicts the names .* '{x[0]}' and '{y[0]}', .* are x and"):
-            read(text, layout=other)
+        check_refused(f"contradicts the names .* '{x[0]}' and '{y[0]}', .* are x and", read, text, layout=other)
 
     @pytest.mark.parametrize("numbers", [[3, 1, 2], [10, 9, 1, 2], [0, 7, 3], sorted(range(1, 13), key=str)])
     def test_points_are_in_the_order_of_their_numbers(self, read, numbers):
@@ -238,6 +234,5 @@ class TestLong:
 
     def test_written_ones_need_ids_that_differ(self, tmp_path):
         shapes = sx.ShapeSet([[0, 1, 1j]] * 2, ids=["a", "a"])
-        with pytest.raises(ShapeFileError, match="'a' names several"):
-            sx.write(shapes, tmp_path / "a.csv", layout="long")
+        check_refused("'a' names several", sx.write, shapes, tmp_path / "a.csv", layout="long")
         sx.write(shapes, tmp_path / "a.csv")

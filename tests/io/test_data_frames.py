@@ -9,6 +9,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
+from tests.io.conftest import check_refused
 
 SQUARES = np.array([[0, 1, 1 + 1j, 1j], [0, 2, 2 + 2j, 2j], [0, 1, 3 + 1j, 0.1 + 1j / 3]])
 
@@ -67,14 +68,12 @@ class TestDataFrame:
 
     def test_missing(self):
         df = pd.DataFrame({"x1": [0, 0], "y1": [0, None], "x2": [1, 2], "y2": [0, 1], "x3": [3, 3], "y3": [1, 2]})
-        with pytest.raises(ShapeFileError, match=r"DataFrame, record 2, row 1: 1 of its 3 landmarks is missing"):
-            sx.read(df)
+        check_refused(r"DataFrame, record 2, row 1: 1 of its 3 landmarks is missing", sx.read, df)
         assert sx.read(df, missing="allow").is_missing.tolist() == [[False] * 3, [True, False, False]]
 
     def test_bad_rows(self):
         df = pd.DataFrame({"x1": ["0", "two"], "y1": [0, 0], "x2": [1, 2], "y2": [0, 1]}, index=[10, 20])
-        with pytest.raises(ShapeFileError, match=r"row 20: 'two' is no number, but a coordinate is expected"):
-            sx.read(df)
+        check_refused(r"row 20: 'two' is no number, but a coordinate is expected", sx.read, df)
         with pytest.warns(SkippedRecordsWarning, match="row 20"):
             assert len(sx.read(df, on_error="skip")) == 1
 
@@ -90,8 +89,7 @@ class TestDataFrame:
         ],
     )
     def test_refused(self, columns, options, error, words):
-        with pytest.raises(error, match=words):
-            sx.read(pd.DataFrame(columns), **options)
+        check_refused(words, sx.read, pd.DataFrame(columns), error=error, **options)
 
     def test_layout_is_an_option(self):
         df = pd.DataFrame(np.arange(12.0).reshape(2, 6) ** 2)
@@ -157,17 +155,14 @@ class TestFiles:
         with pd.ExcelWriter(path) as book:
             pd.DataFrame({"note": ["see the other"]}).to_excel(book, sheet_name="notes", index=False)
             squares.to_dataframe().to_excel(book, sheet_name="shapes", index=False, startrow=2)
-        with pytest.raises(ShapeFileError, match=r"two\.xlsx: it has the sheets 'notes', 'shapes': name one"):
-            sx.read(path)
+        check_refused(r"two\.xlsx: it has the sheets 'notes', 'shapes': name one", sx.read, path)
         for sheet in ("shapes", 1):
             assert sx.read(path, sheet=sheet, closed=True).equals(squares)
-        with pytest.raises(ShapeFileError, match="got 'other'"):
-            sx.read(path, sheet="other")
+        check_refused("got 'other'", sx.read, path, sheet="other")
 
     def test_rows_are_counted_as_excel_does(self, tmp_path):
         path = save_sheet(tmp_path, ["id", "x1", "y1", "x2", "y2"], ["a", 0, 0, 1, 1], ["b", 0, "two", 1, 1])
-        with pytest.raises(ShapeFileError, match=r"a\.xlsx, record 2, row 3: 'two' is no number"):
-            sx.read(path)
+        check_refused(r"a\.xlsx, record 2, row 3: 'two' is no number", sx.read, path)
 
     def test_sheets_without_names(self, tmp_path):
         path = save_sheet(tmp_path, [0, 0, 1, 1.5], [0, 1, 2, 2])
@@ -194,5 +189,4 @@ def test_a_damaged_description_of_the_columns_is_an_error_of_the_file(tmp_path):
     path = sx.write(sx.ShapeSet([[0, 1, 1j]]), tmp_path / "a.parquet")
     table = pyarrow.read_table(path).replace_schema_metadata({"pandas": '{"columns": [{"field_name": "id"}]}'})
     pyarrow.write_table(table, path)
-    with pytest.raises(ShapeFileError, match="no Parquet file that can be read"):
-        sx.read(path)
+    check_refused("no Parquet file that can be read", sx.read, path)

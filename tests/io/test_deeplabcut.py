@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.exceptions import ShapeFileError
-from tests.io.conftest import Bomb, notes_of
+from tests.io.conftest import Bomb, check_refused, notes_of
 
 h5py = pytest.importorskip("h5py")
 
@@ -78,8 +77,7 @@ def test_one_animal(read):
 
 
 def test_unlikely_landmarks_are_missing(read):
-    with pytest.raises(ShapeFileError, match=r'frame 0: 1 of its 3 landmarks is missing: missing="allow"'):
-        read(SINGLE, likelihood=0.6)
+    check_refused(r'frame 0: 1 of its 3 landmarks is missing: missing="allow"', read, SINGLE, likelihood=0.6)
     shapes = read(SINGLE, likelihood=0.6, missing="allow")
     assert shapes.is_missing.tolist() == [[False, False, True], [False] * 3, [False] * 3]
     assert "9 landmarks: 1 of them are below likelihood=0.6 and were made missing" in shapes.notes[1]
@@ -87,10 +85,8 @@ def test_unlikely_landmarks_are_missing(read):
     assert not read(SINGLE, likelihood=0.1).is_missing.any()
     gone = read(SINGLE, likelihood=0.985, missing="allow")
     assert gone.is_missing.sum() == 6
-    with pytest.raises(ValueError, match="likelihood must be between 0 and 1, got 60"):
-        read(SINGLE, likelihood=60)
-    with pytest.raises(ShapeFileError, match="No shape could be read"):
-        read(SINGLE, likelihood=1.0, missing="allow")
+    check_refused("likelihood must be between 0 and 1, got 60", read, SINGLE, likelihood=60, error=ValueError)
+    check_refused("No shape could be read", read, SINGLE, likelihood=1.0, missing="allow")
 
 
 def test_several_individuals(read):
@@ -104,8 +100,7 @@ def test_several_individuals(read):
     assert "individuals single: left out, since their body parts are not those of mouse1; the option ind" in notes
     one = read(SEVERAL, individual="single")
     np.testing.assert_array_equal(one.configurations, [[0, 9 - 9j]] * 2)
-    with pytest.raises(ShapeFileError, match="has no individual 'mouse3', but mouse1, mouse2, single"):
-        read(SEVERAL, individual="mouse3")
+    check_refused("has no individual 'mouse3', but mouse1, mouse2, single", read, SEVERAL, individual="mouse3")
     # Body parts may stand in another order.
     columns = [*header(("a",), ("nose", "tail"), "x y"), *header(("b",), ("tail", "nose"), "x y")]
     ordered = read(as_csv(columns, ["0,1,1,2,2,20,20,10,10"]))
@@ -122,8 +117,7 @@ def test_labeled_images_are_no_series(read, names, n_names):
     assert shapes.sequence is None
     assert shapes.is_missing.tolist() == [[False] * 3, [False, True, False]]
     assert "1 of 3 poses: left out, since no landmark is known" in notes_of(shapes)
-    with pytest.raises(ShapeFileError, match=r"has no likelihoods, so likelihood=0\.6 has no meaning"):
-        read(text, likelihood=0.6)
+    check_refused(r"has no likelihoods, so likelihood=0\.6 has no meaning", read, text, likelihood=0.6)
 
 
 @pytest.mark.parametrize(
@@ -142,8 +136,7 @@ def test_labeled_images_are_no_series(read, names, n_names):
 )
 def test_refuses(read, old, new, words):
     assert old in SINGLE
-    with pytest.raises(ShapeFileError, match=words):
-        read(SINGLE.replace(old, new, 1))
+    check_refused(words, read, SINGLE.replace(old, new, 1))
 
 
 def test_hdf5_is_as_csv(tmp_path, read):
@@ -157,8 +150,7 @@ def test_hdf5_is_as_csv(tmp_path, read):
 
 def test_nothing_is_unpickled(tmp_path):
     path = save_table(tmp_path / "a.h5", None, np.ones((1, 6)), [0], pickle.dumps([Bomb(tmp_path / "ran")], 0))
-    with pytest.raises(ShapeFileError, match=r"cannot be read without unpickling.*read the \.csv"):
-        sx.read(path)
+    check_refused(r"cannot be read without unpickling.*read the \.csv", sx.read, path)
     assert not (tmp_path / "ran").exists()
 
 
@@ -173,8 +165,7 @@ def test_nothing_is_unpickled(tmp_path):
     ],
 )
 def test_hdf5_refuses(tmp_path, columns, values, index, words):
-    with pytest.raises(ShapeFileError, match=words):
-        sx.read(save_table(tmp_path / "a.h5", columns, values, index))
+    check_refused(words, sx.read, save_table(tmp_path / "a.h5", columns, values, index))
 
 
 def save_blocks(path, columns, values, images):
@@ -224,5 +215,4 @@ def test_hdf5_of_other_programs_is_refused(tmp_path):
         ("a.h5", "lacks df_with_missing/block0_items: read the .csv"),
         ("b.h5", "is no DeepLabCut"),
     ):
-        with pytest.raises(ShapeFileError, match=words):
-            sx.read(tmp_path / name, format="deeplabcut")
+        check_refused(words, sx.read, tmp_path / name, format="deeplabcut")

@@ -5,6 +5,7 @@ import sys
 import pytest
 
 import shapelex as sx
+from tests.io.conftest import check_refused
 
 
 @pytest.mark.parametrize(
@@ -20,5 +21,4 @@ def test_missing_library_names_the_extra(tmp_path, monkeypatch, library, name, c
     path = tmp_path / name
     path.write_bytes(content)
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ImportError, match=r'pip install "shapelex\[io\]"'):
-        sx.read(path)
+    check_refused(r'pip install "shapelex\[io\]"', sx.read, path, error=ImportError)

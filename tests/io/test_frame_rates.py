@@ -12,6 +12,7 @@ import shapelex as sx
 from shapelex.exceptions import ParameterError, ShapeFileError, ShapeInputError
 from shapelex.io.formats.wcon import _frame_numbers
 from shapelex.shapes.columns import frame_rates
+from tests.io.conftest import check_refused
 
 POINTS = np.random.default_rng(3).normal(size=(4, 5, 2)).cumsum(axis=1)
 
@@ -200,8 +201,7 @@ class TestGiven:
 
     @pytest.mark.parametrize("fps", [0, -1, np.nan, np.inf])
     def test_impossible_rates_are_refused(self, tmp_path, fps):
-        with pytest.raises(ParameterError, match="fps"):
-            sx.read(tmp_path / "worm.h5", fps=fps)
+        check_refused("fps", sx.read, tmp_path / "worm.h5", fps=fps, error=ParameterError)
 
     @pytest.mark.parametrize("suffix", [".npz", ".zarr", ".csv"])
     def test_rate_lasts_through_files(self, tmp_path, suffix):
@@ -215,5 +215,4 @@ class TestGiven:
 
     @pytest.mark.parametrize("column", [["30"], [0.0], [-1.0], [np.inf]])
     def test_columns_that_are_no_rates_are_refused(self, column):
-        with pytest.raises(ShapeInputError, match="fps"):
-            frame_rates({"fps": np.array(column)})
+        check_refused("fps", frame_rates, {"fps": np.array(column)}, error=ShapeInputError)

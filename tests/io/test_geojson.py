@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.exceptions import ShapeFileError
-from tests.io.conftest import notes_of
+from tests.io.conftest import check_refused, notes_of
 
 FILE = "cells.geojson"
 RING = [[0, 0], [4, 0], [4, 3], [0, 0]]
@@ -108,14 +107,12 @@ def test_bad_features(check_bad_record, bad, words):
     ],
 )
 def test_bad_documents_are_refused(read, text, words):
-    with pytest.raises(ShapeFileError, match=words):
-        read(text)
+    check_refused(words, read, text)
 
 
 def test_features_of_several_kinds_are_remarked(read):
     document = [TRIANGLE, feature("LineString", [[0, 0], [1, 0], [1, 2]])]
-    with pytest.raises(ShapeFileError, match="Some shapes are closed"):
-        read(document)
+    check_refused("Some shapes are closed", read, document)
     notes = notes_of(read(document, closed=True))
     assert "2 features: 1 outline and 1 line were" in notes
     assert "only=outlines" in notes
@@ -138,8 +135,7 @@ def test_empty_geometries_are_left_out_with_a_remark(read):
     shapes = read([*empty, TRIANGLE])
     assert shapes.ids.tolist() == ["cells:4"]
     assert "3 of 4 features: left out, since they are empty: they have no coordinates." in shapes.notes[0]
-    with pytest.raises(ShapeFileError, match="No shape could be read"):
-        read(empty)
+    check_refused("No shape could be read", read, empty)
 
 
 def test_properties_become_metadata(read):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.exceptions import ShapeFileError
+from tests.io.conftest import check_refused
 
 NTS = '"two wings\n1 2L 6 0 DIM=2\nleft right\n0 0 1 0 0 1\n0 0 2 0 0 2\n'
 MORPHOLOGIKA = """[Individuals]
@@ -59,8 +59,7 @@ class TestNts:
     def test_missing(self, read):
         text = NTS.replace("6 0 DIM", "6 1 -999 DIM").replace("2 0", "-999 -999")
         assert read(text, "wings.nts", missing="allow").is_missing.tolist() == [[False] * 3, [False, True, False]]
-        with pytest.raises(ShapeFileError, match="record 2, line 5: 1 of its 3 landmarks is missing"):
-            read(text, "wings.nts")
+        check_refused("record 2, line 5: 1 of its 3 landmarks is missing", read, text, "wings.nts")
 
     @pytest.mark.parametrize(
         ("old", "new", "words"),
@@ -78,15 +77,13 @@ class TestNts:
     )
     def test_refuses(self, read, old, new, words):
         assert old in NTS
-        with pytest.raises(ShapeFileError, match=rf"wings\.nts.*{words}"):
-            read(NTS.replace(old, new), "wings.nts")
+        check_refused(rf"wings\.nts.*{words}", read, NTS.replace(old, new), "wings.nts")
 
     def test_round_trip(self, tmp_path):
         shapes = sx.ShapeSet([[0.1, np.nan, 1j], [1 / 3, 2, 2e-300j]], ids=["a", "b c"], missing="allow")
         copy = sx.read(sx.write(shapes, tmp_path / "wings.nts"), missing="allow")
         assert copy.equals(shapes.replace(ids=["a", "b_c"]))
-        with pytest.raises(ShapeFileError, match="NTS files hold points"):
-            sx.write(sx.ShapeSet([[0, 1, 1j]], sx.BSpline(3)), tmp_path / "b.nts")
+        check_refused("NTS files hold points", sx.write, sx.ShapeSet([[0, 1, 1j]], sx.BSpline(3)), tmp_path / "b.nts")
 
 
 class TestMorphologika:
@@ -117,5 +114,4 @@ class TestMorphologika:
     )
     def test_refuses(self, read, old, new, words):
         assert old in MORPHOLOGIKA
-        with pytest.raises(ShapeFileError, match=rf"wings\.txt.*{words}"):
-            read(MORPHOLOGIKA.replace(old, new), "wings.txt")
+        check_refused(rf"wings\.txt.*{words}", read, MORPHOLOGIKA.replace(old, new), "wings.txt")

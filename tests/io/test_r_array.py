@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shapelex.exceptions import ShapeFileError
+from tests.io.conftest import check_refused
 
 FILE = "array.csv"
 # write.csv of the coordinates of gpagen: three landmarks of two specimens.
@@ -34,19 +34,16 @@ def test_named_specimens(read, text):
     np.testing.assert_array_equal(shapes.configurations.real, expected.real)
     np.testing.assert_array_equal(shapes.configurations[0], expected[0])
     assert "2 specimens: read from two columns each; each row of the table is a landmark" in shapes.notes[0]
-    with pytest.raises(ShapeFileError, match="specimen elm: 1 of its 3 landmarks is missing"):
-        read(text)
+    check_refused("specimen elm: 1 of its 3 landmarks is missing", read, text)
 
 
 def test_numbered_specimens_are_ambiguous(read):
-    with pytest.raises(ShapeFileError, match=r'landmark or a shape in each row: give rows="landmarks".*rows="shapes"'):
-        read(NUMBERED)
+    check_refused(r'landmark or a shape in each row: give rows="landmarks".*rows="shapes"', read, NUMBERED)
     shapes = read(NUMBERED, rows="landmarks")
     assert shapes.ids.tolist() == ["1", "2"]
     np.testing.assert_array_equal(shapes.configurations, POINTS)
     np.testing.assert_array_equal(read(NUMBERED, rows="shapes").configurations[0], [0.5j, 10 + 20j])
-    with pytest.raises(ValueError, match="rows must be one of"):
-        read(NUMBERED, rows="columns")
+    check_refused("rows must be one of", read, NUMBERED, rows="columns", error=ValueError)
     np.testing.assert_array_equal(read(NO_NAMES, format="r_array").configurations, POINTS)
 
 
@@ -69,5 +66,4 @@ def test_two_d_array_is_a_table(read):
     ],
 )
 def test_refuses(read, text, words):
-    with pytest.raises(ShapeFileError, match=words):
-        read(text)
+    check_refused(words, read, text)

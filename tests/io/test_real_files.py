@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
+from shapelex.exceptions import SkippedRecordsWarning
 from shapelex.io import parts
 from shapelex.io.read import read_to
 from shapelex.shapes.set import join_blocks
+from tests.io.conftest import check_refused
 
 pytestmark = pytest.mark.realdata
 
@@ -77,8 +78,7 @@ def test_file_reads_whole_and_piece_by_piece(formats, name, tmp_path, monkeypatc
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_file_is_refused(formats, name):
-    with pytest.raises(ShapeFileError, match=REFUSED[name]):
-        sx.read(formats / name, n_points=50)
+    check_refused(REFUSED[name], sx.read, formats / name, n_points=50)
 
 
 def test_sets_have_the_arrays_of_their_files(data_folder):
@@ -105,8 +105,7 @@ def test_bee_wings(data_folder, formats):
     np.testing.assert_array_equal(wings.metadata["scale"], known.metadata["scale"])
     stems = [[Path(image).stem.lower() for image in one.metadata["image"]] for one in (wings, known)]
     assert stems[0] == stems[1]
-    with pytest.raises(ShapeFileError, match="scale=True needs a positive SCALE"):
-        sx.read(formats / "tps/bee_wings.TPS", scale=True)
+    check_refused("scale=True needs a positive SCALE", sx.read, formats / "tps/bee_wings.TPS", scale=True)
 
 
 def test_trilobites(formats):
@@ -124,8 +123,7 @@ def test_trilobites(formats):
 
 def test_reference_table(data_folder, formats):
     path = formats / "csv/hands_reference_layout.csv.gz"
-    with pytest.raises(ShapeFileError, match='layout="blocks"'):
-        sx.read(path)
+    check_refused('layout="blocks"', sx.read, path)
     hands, known = sx.read(path, layout="blocks", closed=True), sx.read(data_folder / "hands.npz")
     np.testing.assert_array_equal(hands.configurations, known.configurations)
     assert hands.space == known.space

@@ -8,8 +8,8 @@ import pytest
 import roifile
 
 import shapelex as sx
-from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
-from tests.io.conftest import notes_of
+from shapelex.exceptions import SkippedRecordsWarning
+from tests.io.conftest import check_refused, notes_of
 
 FILE = "cell.roi"
 SQUARE = np.array([[2, 1], [2, 5], [6, 5], [6, 1]])
@@ -82,11 +82,9 @@ def test_straight_line_and_angle(read):
     ],
 )
 def test_bad_regions_are_named_alone_and_in_archives(read, write_zip, content, words):
-    with pytest.raises(ShapeFileError, match=words):
-        read(content)
+    check_refused(words, read, content)
     path = write_zip({"good.roi": region("POLYGON"), "bad.roi": content})
-    with pytest.raises(ShapeFileError, match=rf"RoiSet\.zip, region 'bad\.roi'.*{words}"):
-        sx.read(path)
+    check_refused(rf"RoiSet\.zip, region 'bad\.roi'.*{words}", sx.read, path)
     with pytest.warns(SkippedRecordsWarning, match=r"bad\.roi"):
         assert len(sx.read(path, on_error="skip")) == 1
 
@@ -111,8 +109,7 @@ def test_archive_is_read_in_its_order_without_other_files(write_zip):
     ],
 )
 def test_hostile_archives_are_refused(write_zip, name, n_bytes, words):
-    with pytest.raises(ShapeFileError, match=words):
-        sx.read(write_zip({name: bytes(n_bytes)}), format="roi")
+    check_refused(words, sx.read, write_zip({name: bytes(n_bytes)}), format="roi")
 
 
 @pytest.mark.parametrize(
@@ -163,8 +160,7 @@ def test_real_composites_give_their_largest_part(data_folder, name, part):
 @pytest.mark.realdata
 def test_real_archive_reads_by_kind(data_folder):
     path = data_folder / "formats/imagej_roi/RoiSet.zip"
-    with pytest.raises(ShapeFileError, match="closed"):
-        sx.read(path)
+    check_refused("closed", sx.read, path)
     assert sx.read(path, n_points=50, only="outlines").shape == (6, 50)
     assert sx.read(path, n_points=50, only="lines").ids.tolist() == ["freeline", "polyline"]
     assert sx.read(path, only="points").shape == (1, 14)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.exceptions import ShapeFileError
-from tests.io.conftest import notes_of
+from tests.io.conftest import check_refused, notes_of
 
 h5py = pytest.importorskip("h5py")
 
@@ -64,8 +63,7 @@ def test_scores_cut_off(tmp_path):
     shapes = sx.read(save(tmp_path / "a.h5"), likelihood=0.5, missing="allow", max_gap=0)
     assert np.argwhere(shapes.is_missing).tolist() == [[1, 3]]
     assert shapes.sequence.tolist() == [0] * 4 + [1, 1, 2]
-    with pytest.raises(ShapeFileError, match="no likelihoods"):
-        sx.read(save(tmp_path / "b.h5", scores=None), likelihood=0.5)
+    check_refused("no likelihoods", sx.read, save(tmp_path / "b.h5", scores=None), likelihood=0.5)
 
 
 def test_animals_that_were_not_tracked_are_no_series(tmp_path):
@@ -88,7 +86,5 @@ def test_animals_that_were_not_tracked_are_no_series(tmp_path):
     ],
 )
 def test_refuses(tmp_path, told, words):
-    with pytest.raises(ShapeFileError, match=words):
-        sx.read(save(tmp_path / "a.h5", **told))
-    with pytest.raises(ShapeFileError, match="is a project of SLEAP: export it"):
-        sx.read(save(tmp_path / "flies.slp"))
+    check_refused(words, sx.read, save(tmp_path / "a.h5", **told))
+    check_refused("is a project of SLEAP: export it", sx.read, save(tmp_path / "flies.slp"))

@@ -13,6 +13,7 @@ from shapelex.io.formats import npz as _npz
 from shapelex.io.formats import zarr as _zarr
 from shapelex.shapes import files, storage
 from shapelex.store import archive, atomic
+from tests.io.conftest import check_refused
 
 zarr = pytest.importorskip("zarr")
 
@@ -98,8 +99,7 @@ def test_arrays_of_others(tmp_path):
 def test_arrays_of_a_group_can_be_named(tmp_path):
     rows = np.random.default_rng(0).normal(size=(6, 5)) + 0j
     zarr.open_group(str(tmp_path / "a.zarr"), mode="w").create_array("outlines", data=rows)
-    with pytest.raises(ShapeFileError, match=r"name one array of it, as in .*outlines"):
-        sx.open_shapes(tmp_path / "a.zarr")
+    check_refused(r"name one array of it, as in .*outlines", sx.open_shapes, tmp_path / "a.zarr")
     for read in (sx.read, sx.open_shapes):
         np.testing.assert_array_equal(read(tmp_path / "a.zarr" / "outlines")[:].configurations, rows)
 
@@ -127,8 +127,7 @@ def test_a_folder_is_replaced_only_when_asked_and_only_if_it_is_ours(tmp_path):
         ("c.zarr", {"overwrite": True}, FileExistsError, "is a file"),
         ("a.npz", {"format": "zarr"}, ShapeFileError, r"must end in \.zarr"),
     ):
-        with pytest.raises(error, match=words):
-            sx.write(shapes, tmp_path / name, **options)
+        check_refused(words, sx.write, shapes, tmp_path / name, error=error, **options)
     assert (tmp_path / "b.zarr" / "mine.txt").read_text() == "precious"
     assert (tmp_path / "c.zarr").read_text() == "mine"
 
@@ -175,8 +174,7 @@ def test_refused(tmp_path):
     ):
         with pytest.raises(error, match=words):
             sx.open_shapes(tmp_path / name)[:]
-    with pytest.raises(ShapeFileError, match="datetime64"):
-        sx.read(tmp_path / "days.npz")
+    check_refused("datetime64", sx.read, tmp_path / "days.npz")
 
 
 def test_a_folder_that_declares_more_than_it_holds(tmp_path):
@@ -185,12 +183,10 @@ def test_a_folder_that_declares_more_than_it_holds(tmp_path):
     told = json.loads(metadata.read_text())
     told["shape"][0] = 10**13
     metadata.write_text(json.dumps(told))
-    with pytest.raises(ShapeFileError, match="declares"):
-        sx.open_shapes(path)
+    check_refused("declares", sx.open_shapes, path)
     told["chunk_grid"]["configuration"]["chunk_shape"][0] = 10**13
     metadata.write_text(json.dumps(told))
-    with pytest.raises(ShapeFileError, match="chunk"):
-        sx.open_shapes(path)
+    check_refused("chunk", sx.open_shapes, path)
 
 
 def test_a_set_larger_than_any_trap_is_read(tmp_path, monkeypatch):
@@ -212,8 +208,7 @@ def test_a_chunk_that_was_lost_is_no_zeros(chunked, name):
     _, path = chunked
     chunks = sorted((path / name / "c").rglob("*"))
     next(chunk for chunk in chunks if chunk.is_file()).unlink()
-    with pytest.raises(ShapeFileError, match=r"1 of the 10 chunks of .* are not there; copy it again"):
-        sx.open_shapes(path)
+    check_refused(r"1 of the 10 chunks of .* are not there; copy it again", sx.open_shapes, path)
 
 
 def test_a_chunk_that_is_damaged_is_told_with_its_rows(chunked, monkeypatch):
@@ -224,8 +219,7 @@ def test_a_chunk_that_is_damaged_is_told_with_its_rows(chunked, monkeypatch):
     assert stored[:20].equals(shapes[:20])
     with pytest.raises(ShapeFileError, match="damaged in rows 20 to 23"):
         stored[18:22]
-    with pytest.raises(ShapeFileError, match="damaged in rows 20 to 23"):
-        sx.ShapeDictionary(3, 2, space=shapes.space).fit(stored)
+    check_refused("damaged in rows 20 to 23", sx.ShapeDictionary(3, 2, space=shapes.space).fit, stored)
 
 
 def test_the_old_folder_comes_back_when_the_new_one_cannot_take_its_place(tmp_path, monkeypatch):
@@ -242,8 +236,7 @@ def test_the_old_folder_comes_back_when_the_new_one_cannot_take_its_place(tmp_pa
         patched.setattr(type(path), "rename", fail)
         # As on systems that cannot exchange two folders.
         patched.setattr(atomic, "_exchange", lambda first, second: False)
-        with pytest.raises(OSError, match="No space left"):
-            sx.write(shapes[:3], path, overwrite=True)
+        check_refused("No space left", sx.write, shapes[:3], path, overwrite=True, error=OSError)
     assert sx.read(path).equals(shapes)
     assert [one.name for one in tmp_path.iterdir()] == ["a.zarr"]
 

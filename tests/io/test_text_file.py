@@ -17,6 +17,7 @@ from shapelex.io import table_shapes, text_file
 from shapelex.io.formats import csv as _csv
 from shapelex.io.formats import hdf5, morphologika, nts, tps
 from shapelex.io.text_file import open_text
+from tests.io.conftest import check_refused
 from tests.io.fuzzing import damage
 from tests.io.laziness import as_values, packings, peak_bytes
 from tests.io.test_nts import MORPHOLOGIKA, NTS
@@ -137,8 +138,7 @@ def test_a_mixed_table_too_long_for_memory_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "leaves.csv"
     path.write_text("id,x,y\na,0,0\nb,0,0\na,1,1\n")
     monkeypatch.setattr(table_shapes, "MAX_BYTES", 10)
-    with pytest.raises(ShapeFileError, match=r"leaves\.csv: a table of .* do not stand together.*sort it"):
-        sx.read(path)
+    check_refused(r"leaves\.csv: a table of .* do not stand together.*sort it", sx.read, path)
 
 
 # Line ends, characters of one to four bytes, what only str.splitlines takes for line ends, a mark inside the text.
@@ -204,7 +204,5 @@ def test_a_line_too_long_for_memory_is_refused(tmp_path, monkeypatch):
 )
 def test_what_is_no_text(tmp_path, content, words):
     (tmp_path / "a.txt").write_bytes(content)
-    with pytest.raises(ShapeFileError, match=words):
-        open_text(tmp_path / "a.txt")
-    with pytest.raises(ShapeFileError, match="regular file"):
-        open_text(tmp_path)
+    check_refused(words, open_text, tmp_path / "a.txt")
+    check_refused("regular file", open_text, tmp_path)

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shapelex as sx
-from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
+from shapelex.exceptions import SkippedRecordsWarning
+from tests.io.conftest import check_refused
 
 FILE = "wings.tps"
 PLAIN = "LM=3\n0 0\n1 0\n0 1\nIMAGE=left.jpg\nID=wing 1\nSCALE=0.5\n"
@@ -77,8 +78,7 @@ def test_keys_and_comments(read):
     assert shapes.metadata["temp"].tolist() == [21.5]
     text = PLAIN + PLAIN.replace("SCALE=0.5", "SCALE=") + PLAIN.replace("SCALE=0.5\n", "")
     np.testing.assert_array_equal(read(text).metadata["scale"], [0.5, np.nan, np.nan])
-    with pytest.raises(ShapeFileError, match="record 2, line 8: scale=True needs a positive SCALE"):
-        read(text, scale=True)
+    check_refused("record 2, line 8: scale=True needs a positive SCALE", read, text, scale=True)
 
 
 def test_curves_left_out_of_some_records_are_counted(read):
@@ -132,8 +132,7 @@ def test_bad_records_are_named_and_stepped_over(check_bad_record, record, line, 
     ],
 )  # fmt: skip
 def test_refused(read, text, options, words):
-    with pytest.raises(ShapeFileError, match=words):
-        read(text, **options)
+    check_refused(words, read, text, **options)
 
 
 @pytest.mark.parametrize(("points", "scale"), [("1.5 2", "."), ("1,5 2", ","), ("1 2", ","), ("1,5 2", ".")])
@@ -144,8 +143,7 @@ def test_the_scale_is_written_like_the_coordinates(read, points, scale):
 
 def test_a_record_too_long_for_memory_is_refused(read, monkeypatch):
     monkeypatch.setattr("shapelex.io.formats.tps.MAX_BYTES", 100)
-    with pytest.raises(ShapeFileError, match="more than 100 characters"):
-        read("LM=2\n" + "0 0\n" * 50)
+    check_refused("more than 100 characters", read, "LM=2\n" + "0 0\n" * 50)
 
 
 class TestRoundTrip:
@@ -173,16 +171,14 @@ class TestRoundTrip:
 
     def test_columns_that_would_share_a_key_are_refused(self, tmp_path):
         shapes = sx.ShapeSet([[0, 1, 1j]], metadata={"leg length": [1], "Leg_length": [2]})
-        with pytest.raises(ShapeFileError, match="the key LEG_LENGTH of a TPS file: rename 'Leg_length'"):
-            sx.write(shapes, tmp_path / "a.tps")
+        check_refused("the key LEG_LENGTH of a TPS file: rename 'Leg_length'", sx.write, shapes, tmp_path / "a.tps")
 
     def test_scale_is_applied_once(self, read, tmp_path):
         scaled = read(PLAIN, scale=True)
         assert scaled.metadata["applied_scale"].tolist() == [0.5]
         copy = sx.write(scaled, tmp_path / "a.tps")
         assert sx.read(copy).equals(scaled)
-        with pytest.raises(ShapeFileError, match="this one has none"):
-            sx.read(copy, scale=True)
+        check_refused("this one has none", sx.read, copy, scale=True)
 
     @given(value=st.text(st.sampled_from('01.e+-_"a TrueFalsnif'), min_size=1, max_size=8).map(str.strip).filter(bool))
     def test_any_text_stays_text(self, tmp_path_factory, value):

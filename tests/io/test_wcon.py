@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
+from shapelex.exceptions import SkippedRecordsWarning
 from shapelex.io.formats.wcon import unit_ratio
-from tests.io.conftest import notes_of
+from tests.io.conftest import check_refused, notes_of
 
 FILE = "worms.wcon"
 UNITS = {name: "s" if name == "t" else "mm" for name in ("t", "x", "y", "ox", "oy", "cx", "cy", "px", "py")}
@@ -107,8 +107,7 @@ def test_unit_ratios(unit, reference, ratio):
     "unit", ["", "s", "mm^2", "mm*mm", "1/mm", "*mm", "mm*", "0*mm", "2", 7, None, "mm mm", "x" * 999]
 )
 def test_what_is_no_length_has_no_ratio(unit):
-    with pytest.raises(ValueError, match="unit"):
-        unit_ratio(unit, "mm")
+    check_refused("unit", unit_ratio, unit, "mm", error=ValueError)
 
 
 @pytest.mark.parametrize(
@@ -127,8 +126,7 @@ def test_perimeters_as_points_and_as_walks(read, perimeter):
 
 def test_missing_points_are_nan_and_lost_frames_left_out(read):
     entry = worm("1", [0, 1, 2], [[1, 2], [None, None], [None, 3]], [[1, 2], [1, 2], [5, 3]])
-    with pytest.raises(ShapeFileError, match=r"time 2.*missing"):
-        read(recording(entry))
+    check_refused(r"time 2.*missing", read, recording(entry))
     shapes = read(recording(entry), missing="allow")
     assert shapes.metadata["frame"].tolist() == [0, 2]
     assert np.isnan(shapes[1][0])
@@ -174,8 +172,7 @@ def test_bad_entries(check_bad_record, entry, words):
     "walk", [3, {}, *({"px": [0, 0, 1], "n": n, "4": text} for n, text in ((10**12, "Mg"), (9, "Mg"), (3, "!")))]
 )
 def test_bad_walks_are_named(read, walk):
-    with pytest.raises(ShapeFileError, match="walk"):
-        read(recording(worm("1", [0], [4], [3], walk=[walk])), curve="perimeter")
+    check_refused("walk", read, recording(worm("1", [0], [4], [3], walk=[walk])), curve="perimeter")
 
 
 def test_pieces_in_an_archive_make_one_recording(tmp_path):
@@ -202,8 +199,7 @@ def test_real_files(data_folder):
 @pytest.mark.parametrize("name", ["minimax.wcon", "minimaxzipped.wcon.zip"])
 def test_real_file_with_a_contradiction_a_gap_and_odd_lengths(data_folder, name):
     path = data_folder / "formats/wcon" / name
-    with pytest.raises(ShapeFileError, match=r"data record 5, worm '1', time 1\.3: this worm has other points"):
-        sx.read(path)
+    check_refused(r"data record 5, worm '1', time 1\.3: this worm has other points", sx.read, path)
     # Left out: the contradiction, a spine with a missing point, and one whose points coincide.
     with pytest.warns(SkippedRecordsWarning, match="Left out 3 records"):
         shapes = sx.read(path, on_error="skip", n_points=5)

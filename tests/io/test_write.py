@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import EmptySetError, ShapeFileError
+from tests.io.conftest import check_refused
 
 TRIANGLE = sx.ShapeSet([[0, 1, 1j]], ids=["wing"])
 
@@ -102,8 +103,7 @@ class TestFiles:
     def test_never_overwrites_unasked(self, tmp_path):
         path = sx.write(TRIANGLE, tmp_path / "a.npz")
         before = path.read_bytes()
-        with pytest.raises(FileExistsError, match="overwrite=True"):
-            sx.write(TRIANGLE + TRIANGLE, path)
+        check_refused("overwrite=True", sx.write, TRIANGLE + TRIANGLE, path, error=FileExistsError)
         assert path.read_bytes() == before
         sx.write(TRIANGLE + TRIANGLE, path, overwrite=True)
         assert len(sx.read(path)) == 2
@@ -134,11 +134,9 @@ class TestFiles:
     )
     def test_refuses(self, tmp_path, arguments, options, error, words):
         path, *rest = arguments
-        with pytest.raises(error, match=words):
-            sx.write(TRIANGLE, tmp_path / path, *rest, **options)
+        check_refused(words, sx.write, TRIANGLE, tmp_path / path, *rest, error=error, **options)
 
     def test_other_things(self, tmp_path):
         with pytest.raises(TypeError, match=r"wrap arrays with ShapeSet\(X, space\)"):
             sx.write(TRIANGLE.configurations, tmp_path / "a.npz")
-        with pytest.raises(EmptySetError, match="nothing to write"):
-            sx.write(TRIANGLE[:0], tmp_path / "a.npz")
+        check_refused("nothing to write", sx.write, TRIANGLE[:0], tmp_path / "a.npz", error=EmptySetError)

@@ -11,6 +11,7 @@ import pytest
 import shapelex as sx
 from shapelex.exceptions import ModelFileError
 from tests.conftest import FOURIER, custom_space
+from tests.io.conftest import check_refused
 
 pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
 
@@ -92,8 +93,7 @@ def test_an_existing_file_is_replaced_only_when_told_to(tmp_path):
         model.set_params(n_jobs=1).save(tmp_path / "model")
     assert path.read_bytes() == before
     assert sx.load(model.save(path, overwrite=True)).n_jobs == 1
-    with pytest.raises(TypeError, match="overwrite must be True or False, got 'yes'"):
-        model.save(path, overwrite="yes")
+    check_refused("overwrite must be True or False, got 'yes'", model.save, path, overwrite="yes", error=TypeError)
 
 
 def test_file_mode_follows_the_mask(tmp_path):
@@ -180,8 +180,7 @@ def header(**changes):
     ],
 )
 def test_changed_files_are_refused(saved, tmp_path, change, message):
-    with pytest.raises(ModelFileError, match=message):
-        sx.load(rewrite(saved, tmp_path, change))
+    check_refused(message, sx.load, rewrite(saved, tmp_path, change), error=ModelFileError)
 
 
 def test_compressed_members_are_refused(saved, tmp_path):
@@ -194,11 +193,9 @@ def test_other_files_are_refused(tmp_path):
     for name, content in (("a.npz", b""), ("b.npz", b"PK\x03\x04"), ("c.npz", b"\x93NUMPY"), ("d.csv", b"1,2,3")):
         path = tmp_path / name
         path.write_bytes(content)
-        with pytest.raises(ModelFileError, match="is damaged or no model file"):
-            sx.load(path)
+        check_refused("is damaged or no model file", sx.load, path, error=ModelFileError)
     np.savez(tmp_path / "plain.npz", a=np.ones(3))
-    with pytest.raises(ModelFileError, match="no header"):
-        sx.load(tmp_path / "plain.npz")
+    check_refused("no header", sx.load, tmp_path / "plain.npz", error=ModelFileError)
 
 
 def test_a_file_cannot_name_a_checkpoint_to_write(saved, tmp_path):

@@ -10,6 +10,7 @@ import pytest
 import shapelex as sx
 from shapelex.exceptions import CheckpointError, CodesError, ModelFileError, ShapeFileError
 from shapelex.store.provenance import read_run
+from tests.io.conftest import check_refused
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such files on Windows")
 
@@ -53,8 +54,7 @@ def fit_with(path):
 def test_only_regular_files_are_opened(tmp_path, name, read, error, make):
     path = tmp_path / name
     make(path)
-    with pytest.raises(error, match="no regular file"):
-        read(path)
+    check_refused("no regular file", read, path, error=error)
 
 
 @pytest.mark.parametrize("place", ["configurations/c/0/0", "zarr.json"])
