@@ -1,14 +1,27 @@
 """What the tests of reading share."""
 
 import json
-from collections.abc import Callable
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
+
+
+def circle(n_points: int) -> np.ndarray:
+    return np.exp(2j * np.pi * np.arange(n_points) / n_points)
+
+
+def outline(points: np.ndarray, key: str = "OUTLINES") -> str:
+    """Return a record of a TPS file."""
+    lines = "".join(f"{z.real} {z.imag}\n" for z in points)
+    return f"LM=0\n{key}=1\nPOINTS={len(points)}\n{lines}ID=leaf\n"
 
 
 class Bomb:
@@ -53,6 +66,17 @@ def check_left_out(n_good: int, words: str, function: Callable[..., sx.ShapeSet]
 def check_bad_record(read: Callable[..., sx.ShapeSet]) -> Callable[..., None]:
     """Return a check that a bad record is an error with its place and reason, and that others are read without it."""
     return lambda content, n_good, words, **options: check_left_out(n_good, words, read, content, **options)
+
+
+@contextmanager
+def little_memory(n_bytes: int = 64 << 20) -> Iterator[None]:
+    """Check that no more memory than that is taken on the way."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < n_bytes
+    finally:
+        tracemalloc.stop()
 
 
 def notes_of(shapes: sx.ShapeSet) -> str:

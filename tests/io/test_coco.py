@@ -1,7 +1,6 @@
 """COCO: polygons, run lengths in both spellings against a plain encoder, categories and crowds."""
 
 import json
-import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import shapelex as sx
-from tests.io.conftest import check_refused, notes_of
+from tests.io.conftest import check_refused, little_memory, notes_of
 
 FILE = "cells.json"
 TRIANGLE = [[0, 0, 1, 0, 1, 1]]
@@ -64,20 +63,15 @@ def test_run_lengths_in_both_spellings_are_the_outline_of_the_mask(tmp_path_fact
             check_refused("no pixel", sx.read, path)
 
 
-def small_mask(side: int, first: int) -> dict[str, Any]:
-    """Return a square of 20 pixels in a large image."""
-    runs = [first * side + 100, 20, *[side - 20, 20] * 19]
-    return {"size": [side, side], "counts": [*runs, side * side - sum(runs)]}
-
-
 def test_the_memory_of_run_lengths_is_that_of_the_object(read):
-    tracemalloc.start()
-    shapes = read(document(*[small_mask(9000, first) for first in range(100, 4000, 130)]))
-    assert tracemalloc.get_traced_memory()[1] < 30 << 20
-    tracemalloc.stop()
+    side, squares = 9000, []
+    for first in range(100, 4000, 130):
+        runs = [first * side + 100, 20, *[side - 20, 20] * 19]
+        squares.append({"size": [side, side], "counts": [*runs, side * side - sum(runs)]})
+    with little_memory(30 << 20):
+        shapes = read(document(*squares))
     assert len(shapes) == 30
-    assert shapes[0].real.min() == 100
-    assert shapes[0].imag.max() == -100
+    assert (shapes[0].real.min(), shapes[0].imag.max()) == (100, -100)
 
 
 def test_largest_polygon_is_read_with_its_names(read):
@@ -110,18 +104,17 @@ def test_crowds_only_on_request(read):
     assert read(crowd, crowd=True).metadata["crowd"].tolist() == [True]
 
 
-def test_list_of_results_is_read(read):
-    shapes = read([{"image_id": 3, "category_id": 2, "segmentation": TRIANGLE, "score": 0.5}])
-    assert shapes.labels.tolist() == ["2"]
-    assert shapes.metadata["score"].tolist() == [0.5]
-
-
 @pytest.mark.parametrize(
-    ("score", "kept"), [(1, [1.0]), (0, [0.0]), (True, None), ("1", None), (10**400, None), (None, None)]
+    ("score", "kept"), [(0.5, [0.5]), (1, [1.0]), (0, [0.0]), (True, None), ("1", None), (10**400, None), (None, None)]
 )
-def test_scores_may_be_whole_numbers(read, score, kept):
-    found = read(document(TRIANGLE, score=score)).metadata.get("score")
-    assert (found if kept is None else (found.tolist(), found.dtype.kind)) == (kept if kept is None else (kept, "f"))
+def test_lists_of_results_and_their_scores(read, score, kept):
+    results = read([{"image_id": 3, "category_id": 2, "segmentation": TRIANGLE, "score": score}])
+    assert results.labels.tolist() == ["2"]
+    for shapes in (results, read(document(TRIANGLE, score=score))):
+        found = shapes.metadata.get("score")
+        assert (found if kept is None else (found.tolist(), found.dtype.kind)) == (
+            kept if kept is None else (kept, "f")
+        )
 
 
 @pytest.mark.parametrize(

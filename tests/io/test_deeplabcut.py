@@ -166,6 +166,13 @@ def test_nothing_is_unpickled(tmp_path):
 )
 def test_hdf5_refuses(tmp_path, columns, values, index, words):
     check_refused(words, sx.read, save_table(tmp_path / "a.h5", columns, values, index))
+    with h5py.File(tmp_path / "b.h5", "w") as file:
+        file["x"] = np.ones(3)
+    check_refused("is no DeepLabCut", sx.read, tmp_path / "b.h5", format="deeplabcut")
+    with h5py.File(tmp_path / "b.h5", "a") as file:
+        file.create_group("df_with_missing").attrs["pandas_type"] = np.bytes_(b"frame")
+        file["df_with_missing/block0_values"] = np.ones((2, 4))
+    check_refused("lacks df_with_missing/block0_items: read the .csv", sx.read, tmp_path / "b.h5")
 
 
 def save_blocks(path, columns, values, images):
@@ -203,16 +210,3 @@ def test_blocks_in_hdf5(tmp_path, read):
     assert found.equals(expected.replace(notes=found.notes, provenance=found.provenance))
     video = sx.read(save_blocks(tmp_path / "b.h5", header(coordinates="x y"), values, [4, 6]))
     assert video.metadata["frame"].tolist() == [4, 6]
-
-
-def test_hdf5_of_other_programs_is_refused(tmp_path):
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        file.create_group("df_with_missing").attrs["pandas_type"] = np.bytes_(b"frame")
-        file["df_with_missing/block0_values"] = np.ones((2, 4))
-    with h5py.File(tmp_path / "b.h5", "w") as file:
-        file["x"] = np.ones(3)
-    for name, words in (
-        ("a.h5", "lacks df_with_missing/block0_items: read the .csv"),
-        ("b.h5", "is no DeepLabCut"),
-    ):
-        check_refused(words, sx.read, tmp_path / name, format="deeplabcut")

@@ -113,9 +113,8 @@ def test_bad_documents_are_refused(read, text, words):
 def test_features_of_several_kinds_are_remarked(read):
     document = [TRIANGLE, feature("LineString", [[0, 0], [1, 0], [1, 2]])]
     check_refused("Some shapes are closed", read, document)
-    notes = notes_of(read(document, closed=True))
-    assert "2 features: 1 outline and 1 line were" in notes
-    assert "only=outlines" in notes
+    assert "2 features: 1 outline and 1 line were" in notes_of(read(document, closed=True))
+    assert "only=outlines" in notes_of(read(document, closed=True))
     lines = read(document, only="lines")
     assert (len(lines), lines.closed, lines.notes) == (1, False, ())
 

@@ -12,7 +12,6 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from scipy.io import savemat
 
 import shapelex as sx
-from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.matlab import find_variable
 from tests.io.conftest import check_refused
 
@@ -90,21 +89,15 @@ def test_arrays_of_every_type_are_read_as_scipy_writes_them(tmp_path_factory, va
     np.testing.assert_array_equal(find_variable(path.read_bytes(), "values").numbers(), values)
 
 
-def test_variable_that_swells_is_refused(tmp_path):
+def test_files_that_declare_much_are_refused(tmp_path):
     path = tmp_path / "clip.mat"
     savemat(path, {"worm": np.zeros((1, 10 << 20))}, do_compression=True)
     assert path.stat().st_size < 200_000
     check_refused("swells", sx.read, path)
-
-
-def test_absurd_shapes_are_refused_before_memory_is_asked_for(tmp_path):
-    flags = struct.pack("<IIII", 6, 8, 2, 0)
     shape = struct.pack("<IIii", 5, 8, 2**31 - 1, 2**31 - 1)
-    name = struct.pack("<II", 1, 4) + b"worm" + bytes(4)
-    body = flags + shape + name
-    path = tmp_path / "clip.mat"
+    body = struct.pack("<IIII", 6, 8, 2, 0) + shape + struct.pack("<II", 1, 4) + b"worm" + bytes(4)
     element = struct.pack("<II", 14, len(body)) + body
-    for content in (element, struct.pack("<II", 15, len(zlib.compress(element))) + zlib.compress(element)):
+    packed = zlib.compress(element)
+    for content in (element, struct.pack("<II", 15, len(packed)) + packed):
         path.write_bytes(b"MATLAB 5.0 MAT-file".ljust(124) + b"\0\1IM" + content)
-        with pytest.raises(ShapeFileError):
-            sx.read(path)
+        check_refused(r"clip\.mat", sx.read, path)

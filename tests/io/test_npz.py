@@ -125,17 +125,14 @@ def test_files_of_other_kinds_are_refused(tmp_path):
         check_refused(words, sx.read, tmp_path / name)
 
 
-class TestNpy:
-    def test_arrays(self, tmp_path):
-        path, expected = tmp_path / "set.npy", sx.from_points(POINTS)
-        for array in (POINTS, expected, POINTS.astype(np.int16), np.asfortranarray(POINTS)):
-            np.save(path, array)
-            np.testing.assert_array_equal(sx.read(path).configurations, expected)
-        np.save(path, sx.to_columns(expected, "blocks"))
-        check_refused(r'does not say where x and y are: give layout="blocks"', sx.read, path)
-        np.testing.assert_array_equal(sx.read(path, layout="blocks").configurations, expected)
-
-    def test_round_trip(self, tmp_path):
-        shapes = sx.ShapeSet(sx.from_points(POINTS))
-        assert sx.read(sx.write(shapes, tmp_path / "set.npy")).equals(shapes)
-        check_refused("would be lost", sx.write, shapes.replace(space=sx.BSpline(6)), tmp_path / "b.npy")
+def test_npy_files(tmp_path):
+    path, expected = tmp_path / "set.npy", sx.from_points(POINTS)
+    for array in (POINTS, expected, POINTS.astype(np.int16), np.asfortranarray(POINTS)):
+        np.save(path, array)
+        np.testing.assert_array_equal(sx.read(path).configurations, expected)
+    np.save(path, sx.to_columns(expected, "blocks"))
+    check_refused(r'does not say where x and y are: give layout="blocks"', sx.read, path)
+    np.testing.assert_array_equal(sx.read(path, layout="blocks").configurations, expected)
+    shapes = sx.ShapeSet(expected)
+    assert sx.read(sx.write(shapes, path, overwrite=True)).equals(shapes)
+    check_refused("would be lost", sx.write, shapes.replace(space=sx.BSpline(6)), tmp_path / "b.npy")

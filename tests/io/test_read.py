@@ -2,27 +2,20 @@
 
 import logging
 import os
+import sys
 
 import numpy as np
 import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
-from tests.io.conftest import check_refused, notes_of
+from tests.io import conftest
+from tests.io.conftest import check_left_out, check_refused, circle, notes_of, outline
 
 FILE = "a.tps"
 SQUARE = "LM=4\n0 0\n1 0\n1 1\n0 1\nID=square\n"
 PENTAGON = "LM=5\n0 0\n2 0\n2 1\n1 2\n0 1\nID=house\n"
 BAD = "LM=4\n0 0\n"
-
-
-def outline(points, key="OUTLINES"):
-    lines = "".join(f"{z.real} {z.imag}\n" for z in points)
-    return f"LM=0\n{key}=1\nPOINTS={len(points)}\n{lines}ID=leaf\n"
-
-
-def circle(n_points):
-    return np.exp(2j * np.pi * np.arange(n_points) / n_points)
 
 
 @pytest.fixture
@@ -94,8 +87,8 @@ class TestFormats:
     def test_by_name_given(self, read):
         assert len(read(SQUARE, "wings.csv", format="tps")) == 1
         check_refused("format must be one of 'npz', ", read, SQUARE, format="doc", error=ValueError)
-        with pytest.raises(TypeError, match="format tps has no option layout; its options are: curves, scale"):
-            read(SQUARE, layout="blocks")
+        words = "format tps has no option layout; its options are: curves, scale"
+        check_refused(words, read, SQUARE, layout="blocks", error=TypeError)
 
     def test_no_longer_read(self, folder):
         (folder / "horse.ctx").write_text("<ctx><canvas width='9' height='8' /></ctx>")
@@ -110,10 +103,8 @@ class TestLabels:
     )
     def test_from_paths(self, folder, label_from, labels):
         assert sx.read(folder, label_from=label_from).labels.tolist() == labels
-
-    def test_ready_sets(self, tmp_path):
-        sx.write(sx.ShapeSet([[0, 1, 1j]], labels=["old"]), tmp_path / "oak.npz")
-        assert sx.read(tmp_path / "oak.npz", label_from=r"/(\w+)\.npz").labels.tolist() == ["oak"]
+        sx.write(sx.ShapeSet([[0, 1, 1j]], labels=["old"]), folder / "oak" / "a.npz")
+        assert sx.read(folder / "oak" / "a.npz", label_from=label_from).labels.tolist() == ["oak"]
 
     @pytest.mark.parametrize(
         ("given", "error", "words"),
@@ -131,26 +122,21 @@ class TestLabels:
 class TestErrors:
     def test_records(self, read):
         check_refused(r"a\.tps, record 1, line 1: ", read, BAD + SQUARE + BAD * 4)
-        with pytest.warns(SkippedRecordsWarning, match="Left out 5 records: .*record 1, .*and 2 more"):
+        with pytest.warns(SkippedRecordsWarning, match="Left out 5 records: .*record 1, .*and 2 more") as caught:
             shapes = read(BAD + SQUARE + BAD * 4, on_error="skip")
         assert len(shapes) == 1
         assert sum("left out" in note for note in shapes.notes) == 5
-        check_refused(r"No shape could be read from .*a\.tps: .*record 1, line 1", read, BAD * 2, on_error="skip")
-
-    def test_warnings_point_at_the_caller(self, tmp_path):
-        (tmp_path / "a.tps").write_text(BAD + SQUARE)
-        with pytest.warns(SkippedRecordsWarning) as caught:
-            sx.read(tmp_path / "a.tps", on_error="skip")
-        assert caught[0].filename == __file__
+        assert caught[0].filename == conftest.__file__
+        words = r"No shape could be read from .*a\.tps: .*record 1, line 1"
+        check_refused(words, read, BAD * 2, on_error="skip")
 
     def test_files(self, folder):
-        (folder / "oak" / "f.tps").write_text("hello\n")
-        for paths, options in ((folder, {}), (folder / "oak" / "f.tps", {"on_error": "skip"})):
-            check_refused(r"f\.tps is no TPS file", sx.read, paths, **options)
-        with pytest.warns(SkippedRecordsWarning, match=r"f\.tps is no TPS file"):
-            assert len(sx.read(folder, on_error="skip")) == 5
+        bad = folder / "oak" / "f.tps"
+        bad.write_text("hello\n")
+        check_refused(r"f\.tps is no TPS file", sx.read, bad, on_error="skip")
+        check_left_out(5, r"f\.tps is no TPS file", sx.read, folder)
         with pytest.warns(SkippedRecordsWarning):
-            one = sx.read([folder / "oak" / "a.tps", folder / "oak" / "f.tps"], on_error="skip")
+            one = sx.read([folder / "oak" / "a.tps", bad], on_error="skip")
         # The file is named wherever several were asked for.
         assert one.metadata["file"].tolist() == [str(folder / "oak" / "a.tps")]
 
@@ -159,8 +145,22 @@ class TestErrors:
         (tmp_path / name).touch()
         (tmp_path / "good.tps").write_text(SQUARE)
         check_refused(r"is empty: it has 0 bytes", sx.read, tmp_path / name)
-        with pytest.warns(SkippedRecordsWarning, match="is empty"):
-            assert len(sx.read([tmp_path / name, tmp_path / "good.tps"], on_error="skip")) == 1
+        check_left_out(1, "is empty", sx.read, [tmp_path / name, tmp_path / "good.tps"])
+
+    @pytest.mark.parametrize(
+        ("library", "name", "content", "extra"),
+        [
+            ("roifile", "cell.roi", b"Iout", "io"),
+            ("PIL.Image", "cell.png", b"\x89PNG", "io"),
+            ("h5py", "worm.h5", b"\x89HDF", "io"),
+            ("h5py", "worm.mat", b"MATLAB 7.3 MAT-file", "io"),
+            ("openpyxl", "sheet.xlsx", b"PK", "excel"),
+        ],
+    )
+    def test_missing_library_names_the_extra(self, tmp_path, monkeypatch, library, name, content, extra):
+        (tmp_path / name).write_bytes(content)
+        monkeypatch.setitem(sys.modules, library, None)
+        check_refused(rf'pip install "shapelex\[{extra}\]"', sx.read, tmp_path / name, error=ImportError)
 
     @pytest.mark.parametrize(
         ("options", "error", "words"),
@@ -180,8 +180,8 @@ class TestErrors:
 
 class TestAssembly:
     def test_counts_differ(self, read):
-        with pytest.raises(ShapeFileError, match=r"4 \(2 times\), 5 \(once\); .*record 2.*n_points=100 .*BSpline"):
-            read(SQUARE + PENTAGON + SQUARE)
+        words = r"4 \(2 times\), 5 \(once\); .*record 2.*n_points=100 .*BSpline"
+        check_refused(words, read, SQUARE + PENTAGON + SQUARE)
 
     def test_resampled(self, read):
         shapes = read(outline(circle(60)) + outline(circle(90)), n_points=30)
@@ -220,8 +220,7 @@ class TestAssembly:
         assert read(text, missing="allow", space=sx.Landmarks(4)).is_missing.sum() == 1
         check_refused("all its landmarks are missing", read, "LM=2\nnan nan\nnan nan\n", missing="allow")
         mixed = "LM=3\n0 0\nnan nan\n1 1\n" + SQUARE
-        with pytest.warns(SkippedRecordsWarning, match="neither resampled nor fitted"):
-            assert len(read(mixed, space=sx.Landmarks(4), missing="allow", on_error="skip")) == 1
+        check_left_out(1, "neither resampled nor fitted", read, mixed, space=sx.Landmarks(4), missing="allow")
 
     def test_negative_marks_of_missing_landmarks_are_told(self, read):
         text = "LM=4\n1 2\n-1 -1\n5 6\n7 3\nLM=4\n1 2\n3 5\n-1 -1\n7 3\n"
@@ -240,8 +239,8 @@ class TestAssembly:
 
     def test_keys_that_no_two_records_share(self, read, monkeypatch):
         monkeypatch.setattr("shapelex.io.assembly._FREE_CELLS", 1000)
-        with pytest.raises(ShapeFileError, match="90 records have 90 different keys"):
-            read("".join(f"LM=2\n0 0\n1 1\nKEY{number}=1\n" for number in range(90)))
+        text = "".join(f"LM=2\n0 0\n1 1\nKEY{number}=1\n" for number in range(90))
+        check_refused("90 records have 90 different keys", read, text)
 
 
 class TestReadySets:

@@ -9,6 +9,7 @@ from PIL import Image
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, ShapeInputError
+from tests.cli.conftest import run
 from tests.io.conftest import check_refused
 
 SHEET = pd.DataFrame(
@@ -58,8 +59,8 @@ def test_by_the_name_of_the_file(folder, names):
     for end in ("csv", "npz"):
         sheet = pd.DataFrame({"file": [name.replace("csv", end) for name in names], "label": ["b", "a"]})
         assert sx.read(f"wing *.{end}", join=sheet, on="file").labels.tolist() == ["a", "b"]
-    with pytest.raises(ShapeInputError, match="no row of the data frame fits"):
-        sx.read("wing 2.csv", join=sheet.assign(file=["x/wing 2.csv", "wing 1"]), on="file")
+    other = sheet.assign(file=["x/wing 2.csv", "wing 1"])
+    check_refused("no row of the data frame fits", sx.read, "wing 2.csv", join=other, on="file", error=ShapeInputError)
 
 
 def test_by_another_column(folder):
@@ -90,8 +91,8 @@ def test_any_column_is_the_label(folder):
     assert shapes.labels.tolist() == ["p", "q", "q"]
     assert not shapes.metadata
     check_refused(r'label="sit" is none of the columns of a\.csv: site', sx.read, "a.csv", label="sit")
-    with pytest.raises(ValueError, match="label and label_from cannot both be given"):
-        sx.read("a.csv", label="site", label_from="parent")
+    words = "label and label_from cannot both be given"
+    check_refused(words, sx.read, "a.csv", label="site", label_from="parent", error=ValueError)
 
 
 def test_refused(folder):
@@ -131,23 +132,21 @@ def test_label_from_looks_at_the_name_and_tells(folder):
 
 
 def test_on_the_command_line(folder):
-    from tests.cli.conftest import run
-
     result = run(
-        "import", "a.csv", "-o", "s.npz", "--labels", "sheet.xlsx", "--on", "id", "--label", "species", "--json"
+        "import", "a.csv", "-o", "s.npz", "--labels", "sheet.xlsx", "--label", "species", "--json", "--on", "id"
     )
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["result"]["labels"] == ["", "elm", "oak"]
     check(sx.read("s.npz"))
-    result = run("import", "a.csv", "-o", "t.npz", "--labels", "sheet.csv", "--on", "key")
-    assert result.exit_code == 1
-    assert "name one of them with --on" in result.stderr
     (folder / "twice.csv").write_text("id,age,age\n001,1,2\n")
-    result = run("import", "a.csv", "-o", "t.npz", "--labels", "twice.csv")
-    assert result.exit_code == 1
-    assert "twice.csv has several columns 'age'" in result.stderr
-    result = run("import", "a.csv", "-o", "t.npz", "--label", "sit")
-    assert "--label sit is none of the columns" in result.stderr
+    for options, words in (
+        (("--labels", "sheet.csv", "--on", "key"), "name one of them with --on"),
+        (("--labels", "twice.csv"), "twice.csv has several columns 'age'"),
+        (("--label", "sit"), "--label sit is none of the columns"),
+    ):
+        result = run("import", "a.csv", "-o", "t.npz", *options)
+        assert result.exit_code == 1
+        assert words in result.stderr
 
 
 @pytest.mark.parametrize("named", ["cell_1.tif", "cell_1", "cell_1.nd2", "cell_1_cp_masks.png"])

@@ -1,7 +1,7 @@
 """Files that are read in parts: the same text and the same records whatever the size of a part, in little memory."""
 
 import gzip
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from itertools import pairwise
 from unittest import mock
 
@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shapelex as sx
-from shapelex.exceptions import ShapeFileError
 from shapelex.io import table_shapes, text_file
 from shapelex.io.formats import csv as _csv
 from shapelex.io.formats import hdf5, morphologika, nts, tps
@@ -27,13 +26,11 @@ from tests.io.test_tps import CURVED, PLAIN
 @contextmanager
 def small_parts(n_bytes, n_names=20):
     """Read files in parts of so many bytes, and hold so many names of shapes."""
-    with ExitStack() as stack:
-        for module, name, value in (
-            (text_file, "_PIECE_BYTES", n_bytes),
-            (_csv, "_CHUNK_CHARACTERS", n_bytes),
-            (table_shapes, "_MAX_NAMES", n_names),
-        ):
-            stack.enter_context(mock.patch.object(module, name, value))
+    with (
+        mock.patch.object(text_file, "_PIECE_BYTES", n_bytes),
+        mock.patch.object(_csv, "_CHUNK_CHARACTERS", n_bytes),
+        mock.patch.object(table_shapes, "_MAX_NAMES", n_names),
+    ):
         yield
 
 
@@ -123,13 +120,12 @@ def test_memory_holds_a_part_of_the_file(tmp_path, name):
     assert peak < len(text) / 2
 
 
-def test_memory_holds_a_part_of_a_dataset(tmp_path, monkeypatch):
-    for name, value in (("_HELD_BYTES", 0), ("_MOST_TIMES_READ", np.inf), ("_BLOCK_BYTES", 1 << 16)):
-        monkeypatch.setattr(hdf5, name, value)
+def test_memory_holds_a_part_of_a_dataset(tmp_path):
     points = np.zeros((2500, 50, 2))
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file["skeletons"] = points
-    n_records, peak = peak_bytes(hdf5.read_records(tmp_path / "a.h5"))
+    with mock.patch.multiple(hdf5, _HELD_BYTES=0, _MOST_TIMES_READ=np.inf, _BLOCK_BYTES=1 << 16):
+        n_records, peak = peak_bytes(hdf5.read_records(tmp_path / "a.h5"))
     assert n_records == 2500
     assert peak < points.nbytes / 4
 
@@ -180,16 +176,15 @@ def test_a_file_that_changes_is_refused(tmp_path):
     path.write_text("a\n" * 10)
     opened = open_text(path)
     path.write_bytes(b"a\n\xff\n")
-    with pytest.raises(ShapeFileError, match="changed while it was read"):
-        list(opened.blocks())
+    check_refused("changed while it was read", lambda: list(opened.blocks()))
 
 
 def test_a_line_too_long_for_memory_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "a.txt"
     path.write_text("a\n" + "b" * 50)
     monkeypatch.setattr(text_file, "MAX_BYTES", 40)
-    with small_parts(8), pytest.raises(ShapeFileError, match="a line of more than 40 characters"):
-        list(open_text(path).blocks())
+    with small_parts(8):
+        check_refused("a line of more than 40 characters", lambda: list(open_text(path).blocks()))
 
 
 @pytest.mark.parametrize(
