@@ -79,5 +79,16 @@ def little_memory(n_bytes: int = 64 << 20) -> Iterator[None]:
         tracemalloc.stop()
 
 
+def check_set(shapes: sx.ShapeSet, points: Any = None, **expected: Any) -> None:
+    """Check configurations, attributes and columns of a set."""
+    if points is not None:
+        np.testing.assert_array_equal(shapes.configurations, points)
+    known = {name: getattr(shapes, name) for name in ("ids", "labels", "sequence", "space", "shape", "closed", "notes")}
+    known |= {"is_missing": shapes.is_missing, "formats": shapes.provenance.get("formats"), **shapes.metadata}
+    found = {name: known[name] for name in expected}
+    found = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in found.items()}
+    assert found == expected
+
+
 def notes_of(shapes: sx.ShapeSet) -> str:
     return "\n".join(shapes.notes)

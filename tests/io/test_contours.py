@@ -9,7 +9,7 @@ from PIL import Image
 
 import shapelex as sx
 from shapelex.exceptions import ArrayTypeError, EmptySetError, ShapeInputError, UnsupportedBySpaceError
-from tests.io.conftest import check_refused
+from tests.io.conftest import check_refused, check_set
 
 masks = nps.arrays(bool, st.tuples(st.integers(1, 9), st.integers(1, 9)), elements=st.booleans())
 label_images = nps.arrays(np.uint8, st.tuples(st.integers(1, 8), st.integers(1, 8)), elements=st.integers(0, 4))
@@ -146,8 +146,7 @@ def test_drops_and_reports():
     assert "Dropped, smaller than min_area=5: 9." in fewer.summary()
     np.testing.assert_array_equal(fewer.configurations[0], kept.configurations[1])
     shapes = fewer.to_shape_set("plate")
-    assert shapes.space == sx.Landmarks(40, closed=True)
-    assert shapes.ids.tolist() == ["plate:4"]
+    check_set(shapes, space=sx.Landmarks(40, closed=True), ids=["plate:4"])
     assert shapes.notes == (
         "1 object in several parts, of which the largest was outlined; the columns n_parts and lost_area tell which.",
         "1 object left out: touching the border; the option border=keep keeps them.",
@@ -155,9 +154,7 @@ def test_drops_and_reports():
     )
     assert [report.label for report in sx.outlines_from_mask(image, which="labels").dropped] == [9]
     everything = kept.to_shape_set()
-    assert everything.ids.tolist() == ["3", "4", "9"]
-    assert everything.metadata["touches_border"].tolist() == [True, False, False]
-    assert everything.metadata["area"].tolist() == [144, 400, 4]
+    check_set(everything, ids=["3", "4", "9"], touches_border=[True, False, False], area=[144, 400, 4])
 
 
 @pytest.mark.parametrize("connectivity", [4, 8])

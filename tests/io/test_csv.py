@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import shapelex as sx
-from tests.io.conftest import check_refused, notes_of
+from tests.io.conftest import check_refused, check_set, notes_of
 
 FILE = "leaves.csv"
 SQUARE = np.array([0, 1, 1 + 1j, 1j])
@@ -218,8 +218,7 @@ NAMED_POINTS = "a,{0},0,0\na,{1},5,0\na,{2},1,1\nb,{1},5,0\nb,{2},1,1\nb,{0},0,0
 )  # fmt: skip
 def test_long(read, text, options, points, ids):
     shapes = read(text, **options)
-    np.testing.assert_array_equal(shapes.configurations, points)
-    assert shapes.ids.tolist() == ids
+    check_set(shapes, points, ids=ids)
 
 
 def test_columns_that_vary_along_a_shape_are_not_kept(read):

@@ -7,7 +7,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError
-from tests.io.conftest import check_left_out, check_refused
+from tests.io.conftest import check_left_out, check_refused, check_set
 
 SQUARES = np.array([[0, 1, 1 + 1j, 1j], [0, 2, 2 + 2j, 2j], [0, 1, 3 + 1j, 0.1 + 1j / 3]])
 
@@ -47,9 +47,7 @@ class TestDataFrame:
         for one in (df, df.sample(frac=1, random_state=0)):
             found = sx.read(one)
             found = found[np.argsort(found.ids)]
-            np.testing.assert_array_equal(found.configurations, [[0, 1, 1 + 1j], [0, 2, 2 + 2j]])
-            assert found.ids.tolist() == ["7", "8"]
-            assert found.labels.tolist() == ["oak", "elm"]
+            check_set(found, [[0, 1, 1 + 1j], [0, 2, 2 + 2j]], ids=["7", "8"], labels=["oak", "elm"])
             np.testing.assert_array_equal(found.metadata["depth"], [np.nan, 2.0])
 
     def test_index(self, squares):

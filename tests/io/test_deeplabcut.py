@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from tests.io.conftest import Bomb, check_refused, notes_of
+from tests.io.conftest import Bomb, check_refused, check_set, notes_of
 
 h5py = pytest.importorskip("h5py")
 
@@ -62,12 +62,9 @@ def save_table(path, columns, values, index, kind=None):
 
 def test_one_animal(read):
     shapes = read(SINGLE)
-    assert shapes.provenance["formats"] == ["deeplabcut"]
-    assert shapes.space == sx.Landmarks(3)
+    check_set(shapes, formats=["deeplabcut"], space=sx.Landmarks(3))
     np.testing.assert_array_equal(shapes[0], [10.5 - 20.25j, 30 - 40j, 50 - 60j])
-    assert shapes.metadata["frame"].tolist() == [0, 1, 3]
-    assert shapes.sequence.tolist() == [0, 0, 0]
-    assert shapes.ids.tolist() == ["miceDLC:0", "miceDLC:1", "miceDLC:3"]
+    check_set(shapes, frame=[0, 1, 3], sequence=[0, 0, 0], ids=["miceDLC:0", "miceDLC:1", "miceDLC:3"])
     direction, cut_off, landmarks = shapes.notes
     assert "y: taken to point down, as in images, and negated; the option y_down=False" in direction
     assert "9 landmarks: all were taken, however unlikely; the option likelihood=0.6" in cut_off
@@ -91,9 +88,7 @@ def test_unlikely_landmarks_are_missing(read):
 
 def test_several_individuals(read):
     shapes = read(SEVERAL)
-    assert shapes.metadata["individual"].tolist() == ["mouse1", "mouse2", "mouse2"]
-    assert shapes.metadata["frame"].tolist() == [0, 0, 1]
-    assert shapes.sequence.tolist() == [0, 1, 1]
+    check_set(shapes, individual=["mouse1", "mouse2", "mouse2"], frame=[0, 0, 1], sequence=[0, 1, 1])
     assert shapes.ids[2] == "miceDLC:mouse2:1"
     notes = notes_of(shapes)
     assert "1 of 4 frames: left out, since no point of the animal is known" in notes
@@ -112,10 +107,8 @@ def test_labeled_images_are_no_series(read, names, n_names):
     rows = [f"{names},1,2,3,4,5,6", f"{names.replace('01', '02')},1,2,,,5,6", f"{names.replace('01', '07')},,,,,,"]
     text = as_csv(header(coordinates="x y"), rows, n_names)
     shapes = read(text, "CollectedData_me.csv", missing="allow")
-    assert shapes.ids.tolist() == ["labeled-data/vid/img01.png", "labeled-data/vid/img02.png"]
-    assert shapes.metadata["image"].tolist() == shapes.ids.tolist()
-    assert shapes.sequence is None
-    assert shapes.is_missing.tolist() == [[False] * 3, [False, True, False]]
+    check_set(shapes, ids=["labeled-data/vid/img01.png", "labeled-data/vid/img02.png"], image=shapes.ids.tolist())
+    check_set(shapes, sequence=None, is_missing=[[False] * 3, [False, True, False]])
     assert "1 of 3 poses: left out, since no landmark is known" in notes_of(shapes)
     check_refused(r"has no likelihoods, so likelihood=0\.6 has no meaning", read, text, likelihood=0.6)
 

@@ -12,7 +12,7 @@ import shapelex as sx
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.io.formats.wcon import _frame_numbers
 from shapelex.shapes.columns import frame_rates
-from tests.io.conftest import check_refused
+from tests.io.conftest import check_refused, check_set
 
 POINTS = np.random.default_rng(3).normal(size=(4, 5, 2)).cumsum(axis=1)
 
@@ -174,8 +174,7 @@ class TestTracks:
             lines = [f"{frame}; POLYGON ((0 0, {4 + frame} 0, 4 3, 0 0))" for frame in (2, 0, 1)]
             (tmp_path / f"{cell}.wkt").write_text("\n".join(lines))
         shapes = sx.read(tmp_path, n_points=12, fps=1 / 900)
-        assert shapes.sequence.tolist() == [0, 0, 0, 1, 1, 1]
-        assert shapes.metadata["frame"].tolist() == [0, 1, 2] * 2
+        check_set(shapes, sequence=[0, 0, 0, 1, 1, 1], frame=[0, 1, 2] * 2)
         assert "2 time series of 3 shapes, 900 seconds per frame" in shapes.summary()
 
 

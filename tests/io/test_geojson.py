@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from tests.io.conftest import check_refused, notes_of
+from tests.io.conftest import check_refused, check_set, notes_of
 
 FILE = "cells.geojson"
 RING = [[0, 0], [4, 0], [4, 3], [0, 0]]
@@ -29,9 +29,7 @@ TRIANGLE = feature("Polygon", [RING])
 )
 def test_polygon_in_every_wrapping(read, document):
     shapes = read(document)
-    np.testing.assert_array_equal(shapes.configurations, [[0, 4, 4 - 3j]])
-    assert shapes.closed
-    assert shapes.ids.tolist() == ["cells:1"]
+    check_set(shapes, [[0, 4, 4 - 3j]], closed=True, ids=["cells:1"])
 
 
 @pytest.mark.parametrize(
@@ -46,8 +44,7 @@ def test_polygon_in_every_wrapping(read, document):
 )
 def test_geometries(read, kind, coordinates, expected, closed, facts):
     shapes = read(feature(kind, coordinates))
-    np.testing.assert_array_equal(shapes.configurations, [expected])
-    assert shapes.closed is closed
+    check_set(shapes, [expected], closed=closed)
     assert notes_of(shapes).count("1 of 1 features") == len(facts)
     assert facts.items() <= {name: column[0] for name, column in shapes.metadata.items()}.items()
 
@@ -70,8 +67,7 @@ def test_class_becomes_label(read, classification, labels):
 def test_nuclei_of_cells_on_request(read):
     cell = TRIANGLE | {"nucleusGeometry": {"type": "Polygon", "coordinates": [SMALL]}, "id": "c7"}
     shapes = read([cell], geometry="nucleusGeometry", y_down=False)
-    np.testing.assert_array_equal(shapes.configurations, [[0, 1, 1 + 1j]])
-    assert shapes.ids.tolist() == ["c7"]
+    check_set(shapes, [[0, 1, 1 + 1j]], ids=["c7"])
 
 
 @pytest.mark.parametrize(

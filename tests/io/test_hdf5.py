@@ -12,7 +12,7 @@ import shapelex as sx
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats import hdf5 as _hdf5
 from shapelex.io.formats.hdf5 import read_records
-from tests.io.conftest import check_refused
+from tests.io.conftest import check_refused, check_set
 from tests.io.laziness import as_values
 
 TABLE = [("worm_index_joined", "i4"), ("frame_number", "i4"), ("skeleton_id", "i4")]
@@ -35,9 +35,7 @@ def test_rows_become_frames(tmp_path, name):
     points = skeletons()
     points[2] = np.nan
     shapes = sx.read(write(tmp_path, **{name: points}))
-    np.testing.assert_array_equal(shapes.configurations, points[[0, 1, 3, 4, 5]] @ [1, 1j])
-    assert shapes.metadata["frame"].tolist() == [0, 1, 3, 4, 5]
-    assert shapes.sequence.tolist() == [0] * 5
+    check_set(shapes, points[[0, 1, 3, 4, 5]] @ [1, 1j], frame=[0, 1, 3, 4, 5], sequence=[0] * 5)
     assert shapes.ids[2] == "worms:3"
     assert not shapes.closed
 
@@ -53,9 +51,7 @@ def test_tierpsy_table_tells_worms_and_frames(tmp_path, has_ids):
     for tables in ({"trajectories_data": table}, {"trajectories_data": larger, "timeseries_data": table}):
         path = write(tmp_path, coordinates__skeletons=points, **tables)
         shapes = sx.read(path)
-        np.testing.assert_array_equal(shapes.configurations, points @ [1, 1j])
-        assert shapes.metadata["worm"].tolist() == [2, 2, 2, 8, 8, 8]
-        assert shapes.metadata["frame"].tolist() == [10, 11, 30, 19, 20, 21]
+        check_set(shapes, points @ [1, 1j], worm=[2, 2, 2, 8, 8, 8], frame=[10, 11, 30, 19, 20, 21])
         assert shapes.sequence.tolist() == [0, 0, 0, 1, 1, 1]
         assert sx.read(path, max_gap=5).sequence.tolist() == [0, 0, 1, 2, 2, 2]
         assert sx.read(path, dataset="coordinates/skeletons").sequence.tolist() == [0] * 6

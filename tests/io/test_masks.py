@@ -10,7 +10,7 @@ import tifffile
 from PIL import Image
 
 import shapelex as sx
-from tests.io.conftest import check_refused, little_memory, notes_of
+from tests.io.conftest import check_refused, check_set, little_memory, notes_of
 
 BOTH = [140, 480]
 
@@ -61,9 +61,7 @@ class TestKinds:
     )
     def test_label_images_of_every_depth_give_an_object_a_label(self, save, dtype, name):
         shapes = read(save(blobs(dtype, 77), name))
-        assert shapes.ids.tolist() == ["a:1", "a:77"]
-        assert shapes.metadata["area"].tolist() == BOTH
-        assert shapes.closed
+        check_set(shapes, ids=["a:1", "a:77"], area=BOTH, closed=True)
         assert "frame" not in shapes.metadata
         # Up on the image is up in the plane: the first object lies above the second.
         assert shapes[0].imag.min() > shapes[1].imag.max()
@@ -130,8 +128,7 @@ class TestKinds:
         colors[10:30, 10:40] = (20, 0, 0)
         colors[100:200, 10:40] = (21, 0, 1)
         shapes = read(save(colors))
-        assert shapes.ids.tolist() == [f"plate:{20 << 16}", f"plate:{21 << 16 | 1}"]
-        assert shapes.metadata["area"].tolist() == [600, 3000]
+        check_set(shapes, ids=[f"plate:{20 << 16}", f"plate:{21 << 16 | 1}"], area=[600, 3000])
 
     def test_classes_give_every_piece_its_label(self, save):
         image = np.zeros((60, 60), dtype="u1")
@@ -139,8 +136,7 @@ class TestKinds:
         image[2:10, 30:40] = 9
         image[58, 58] = 4
         shapes = read(save(image), kind="classes")
-        assert shapes.labels.tolist() == ["4", "4", "4", "9"]
-        assert shapes.ids.tolist() == ["plate:4:1", "plate:4:2", "plate:4:3", "plate:9:1"]
+        check_set(shapes, labels=["4", "4", "4", "9"], ids=["plate:4:1", "plate:4:2", "plate:4:3", "plate:9:1"])
         assert len(read(save(image))) == 2
         # Where all objects have few pixels, none is dust.
         image = np.zeros((20, 20), dtype="u1")
@@ -204,8 +200,7 @@ class TestFilms:
         path = save_tiff(np.stack([blobs("u2"), np.roll(blobs("u2"), 1, axis=0), blobs("u2")]), **options)
         shapes = read(path)
         assert shapes.ids.tolist() == [f"film:{page}:{label}" for page in range(3) for label in (1, 2)]
-        assert shapes.metadata["frame"].tolist() == [0, 0, 1, 1, 2, 2]
-        assert shapes.sequence is None
+        check_set(shapes, frame=[0, 0, 1, 1, 2, 2], sequence=None)
         np.testing.assert_allclose(shapes[2], shapes[0] - 1j)
         assert sorted(read(path, tracked=True).sequence.tolist()) == [1, 1, 1, 2, 2, 2]
 
@@ -216,8 +211,7 @@ class TestFilms:
         (tmp_path / "notes.md").write_text("no image")
         seen = []
         shapes = read(tmp_path, label_from="parent", progress=lambda done, total: seen.append((done, total)))
-        assert shapes.ids.tolist() == ["leaf1:1", "leaf0:1", "leaf2:1"]
-        assert shapes.labels.tolist() == ["elm", "oak", "oak"]
+        check_set(shapes, ids=["leaf1:1", "leaf0:1", "leaf2:1"], labels=["elm", "oak", "oak"])
         assert seen == [(1, 3), (2, 3), (3, 3)]
         assert len(read(tmp_path / "oak/*.png")) == 2
 
@@ -240,8 +234,7 @@ class TestFilms:
         first = np.where(blobs() == 2, 7, 0)
         stack = np.stack([first, first + 3 * (blobs() == 1), first, first]).astype(dtype)
         shapes = read(save_tiff(stack, metadata={"axes": "TYX"}), tracked=True)
-        assert shapes.sequence.tolist() == [7, 3, 7, 7, 7]
-        assert shapes.metadata["frame"].tolist() == [0, 1, 1, 2, 3]
+        check_set(shapes, sequence=[7, 3, 7, 7, 7], frame=[0, 1, 1, 2, 3])
 
     @pytest.mark.parametrize("is_dark", [True, False])
     def test_background_and_colors_of_a_film_are_decided_once(self, save, save_tiff, is_dark):

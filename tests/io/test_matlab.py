@@ -13,7 +13,7 @@ from scipy.io import savemat
 
 import shapelex as sx
 from shapelex.io.formats.matlab import find_variable
-from tests.io.conftest import check_refused
+from tests.io.conftest import check_refused, check_set
 
 
 def frames():
@@ -35,9 +35,7 @@ def test_skeletons_become_frames(tmp_path, is_compressed):
     path = tmp_path / "clip.mat"
     savemat(path, {"info": "x" * 50, "worm": worm(frames())}, do_compression=is_compressed)
     shapes = sx.read(path)
-    np.testing.assert_array_equal(shapes.configurations, frames()[[0, 1, 2, 4, 5, 6]] @ [1, 1j])
-    assert shapes.metadata["frame"].tolist() == [0, 1, 2, 4, 5, 6]
-    assert shapes.sequence.tolist() == [0] * 6
+    check_set(shapes, frames()[[0, 1, 2, 4, 5, 6]] @ [1, 1j], frame=[0, 1, 2, 4, 5, 6], sequence=[0] * 6)
     assert sx.read(path, max_gap=0).sequence.tolist() == [0, 0, 0, 1, 1, 1]
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 import shapelex as sx
-from tests.io.conftest import check_refused
+from tests.io.conftest import check_refused, check_set
 from tests.strategies import stacks
 
 POINTS = np.arange(24.0).reshape(2, 6, 2)
@@ -38,16 +38,12 @@ class TestPlainArrays:
     def test_kinds(self, save, kind, closed, space):
         told = {} if kind is None else {"kind": kind, "closed": closed}
         shapes = sx.read(save(points=POINTS, **told))
-        assert shapes.space == space
-        np.testing.assert_array_equal(shapes.configurations, sx.from_points(POINTS))
+        check_set(shapes, sx.from_points(POINTS), space=space)
 
     def test_columns(self, save):
         path = save(points=POINTS, labels=["", "b"], sequence=[4, 4], frame=[1, 7], names=["p", "q"], odd=[1, 2, 3])
         shapes = sx.read(path)
-        assert shapes.labels.tolist() == ["", "b"]
-        assert shapes.sequence.tolist() == [4, 4]
-        assert shapes.metadata["frame"].tolist() == [1, 7]
-        assert shapes.ids.tolist() == ["p", "q"]
+        check_set(shapes, labels=["", "b"], sequence=[4, 4], frame=[1, 7], ids=["p", "q"])
         assert "odd" not in shapes.metadata
         assert any("odd" in note for note in shapes.notes)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from tests.io.conftest import check_refused
+from tests.io.conftest import check_refused, check_set
 
 NTS = '"two wings\n1 2L 6 0 DIM=2\nleft right\n0 0 1 0 0 1\n0 0 2 0 0 2\n'
 MORPHOLOGIKA = """[Individuals]
@@ -91,10 +91,7 @@ class TestMorphologika:
         unnumbered = MORPHOLOGIKA.replace("'#1\n", "").replace("'#2\n", "")
         for text in (MORPHOLOGIKA, MORPHOLOGIKA.replace("\n", "\r\n"), unnumbered):
             shapes = read(text, "wings.txt")
-            np.testing.assert_array_equal(shapes.configurations, TRIANGLES)
-            assert shapes.ids.tolist() == ["left wing", "right wing"]
-            assert shapes.labels.tolist() == ["bee", "wasp"]
-            assert shapes.metadata["sex"].tolist() == ["f", "m"]
+            check_set(shapes, TRIANGLES, ids=["left wing", "right wing"], labels=["bee", "wasp"], sex=["f", "m"])
 
     @pytest.mark.parametrize(
         ("old", "new", "words"),

@@ -20,7 +20,7 @@ from shapelex.io.records import Remark
 from shapelex.io.registry import FORMATS
 from shapelex.shapes import storage
 from shapelex.shapes.set import join_blocks
-from tests.io.conftest import check_refused, circle, notes_of, outline
+from tests.io.conftest import check_refused, check_set, circle, notes_of, outline
 
 skips = pytest.mark.filterwarnings("ignore::shapelex.exceptions.SkippedRecordsWarning")
 
@@ -149,8 +149,7 @@ def test_sets_and_records_of_several_files(tmp_path):
     np.testing.assert_array_equal(found.configurations[:5], ready.configurations)
     np.testing.assert_array_equal(found.metadata["age"], [0, 0.5, 1, 1.5, 2, 0, 0.5, *[np.nan] * 6])
     # Series of different files keep apart.
-    assert found.sequence.tolist() == [0, 0, -1, 1, 1, 2, 2, *[-1] * 4, 3, 3]
-    assert found.metadata["frame"].tolist() == [0, 1, 2, 3, 4, 0, 1, *[-1] * 4, 0, 1]
+    check_set(found, sequence=[0, 0, -1, 1, 1, 2, 2, *[-1] * 4, 3, 3], frame=[0, 1, 2, 3, 4, 0, 1, *[-1] * 4, 0, 1])
     assert found.metadata["frame"].dtype == np.int64
     names = [Path(path).name for path in found.metadata["file"]]
     assert names == ["a.npz"] * 5 + ["b.npz"] * 2 + ["c.tps"] * 4 + ["d.wcon"] * 2

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.io.conftest import check_refused
+from tests.io.conftest import check_refused, check_set
 
 FILE = "array.csv"
 # write.csv of the coordinates of gpagen: three landmarks of two specimens.
@@ -27,8 +27,7 @@ POINTS = [[0.5j, 1 + 1.5j, 2 + 2.75j], [10 + 20j, 11 + 21j, 12 + 22j]]
 )
 def test_named_specimens(read, text):
     shapes = read(text, missing="allow")
-    assert shapes.provenance["formats"] == ["r_array"]
-    assert shapes.ids.tolist() == ["oak 1", "elm"]
+    check_set(shapes, formats=["r_array"], ids=["oak 1", "elm"])
     expected = np.array(POINTS)
     expected[1, 2] = np.nan
     np.testing.assert_array_equal(shapes.configurations.real, expected.real)
@@ -40,8 +39,7 @@ def test_named_specimens(read, text):
 def test_numbered_specimens_are_ambiguous(read):
     check_refused(r'landmark or a shape in each row: give rows="landmarks".*rows="shapes"', read, NUMBERED)
     shapes = read(NUMBERED, rows="landmarks")
-    assert shapes.ids.tolist() == ["1", "2"]
-    np.testing.assert_array_equal(shapes.configurations, POINTS)
+    check_set(shapes, POINTS, ids=["1", "2"])
     np.testing.assert_array_equal(read(NUMBERED, rows="shapes").configurations[0], [0.5j, 10 + 20j])
     check_refused("rows must be one of", read, NUMBERED, rows="columns", error=ValueError)
     np.testing.assert_array_equal(read(NO_NAMES, format="r_array").configurations, POINTS)
@@ -49,9 +47,7 @@ def test_numbered_specimens_are_ambiguous(read):
 
 def test_two_d_array_is_a_table(read):
     shapes = read(TWO_D)
-    assert shapes.provenance["formats"] == ["csv"]
-    assert shapes.ids.tolist() == ["oak 1", "elm"]
-    np.testing.assert_array_equal(shapes.configurations, POINTS)
+    check_set(shapes, POINTS, formats=["csv"], ids=["oak 1", "elm"])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
 from tests.io import conftest
-from tests.io.conftest import check_left_out, check_refused, circle, notes_of, outline
+from tests.io.conftest import check_left_out, check_refused, check_set, circle, notes_of, outline
 
 FILE = "a.tps"
 SQUARE = "LM=4\n0 0\n1 0\n1 1\n0 1\nID=square\n"
@@ -249,8 +249,7 @@ class TestReadySets:
         path = sx.write(sx.ShapeSet([z, 2 * z], sx.Landmarks(200, closed=True), labels=["a", "b"]), tmp_path / "a.npz")
         assert sx.read(path, n_points=50).space == sx.Landmarks(50, closed=True)
         fitted = sx.read(path, space=sx.BSpline(20))
-        assert fitted.space == sx.BSpline(20)
-        assert fitted.labels.tolist() == ["a", "b"]
+        check_set(fitted, space=sx.BSpline(20), labels=["a", "b"])
         np.testing.assert_allclose(np.abs(sx.BSpline(20).sample(fitted, np.linspace(0, 1, 33)))[0], 1, atol=1e-3)
         assert sx.read(path, closed=False).space == sx.Landmarks(200)
 

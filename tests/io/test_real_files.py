@@ -11,7 +11,7 @@ from shapelex.exceptions import SkippedRecordsWarning
 from shapelex.io import parts
 from shapelex.io.read import read_to
 from shapelex.shapes.set import join_blocks
-from tests.io.conftest import check_refused
+from tests.io.conftest import check_refused, check_set
 
 pytestmark = pytest.mark.realdata
 
@@ -86,8 +86,7 @@ def test_sets_have_the_arrays_of_their_files(data_folder):
         shapes = sx.read(path)
         assert not shapes.notes
         with np.load(path) as file:
-            np.testing.assert_array_equal(shapes.configurations, sx.from_points(file["points"]))
-            assert shapes.closed == file["closed"]
+            check_set(shapes, sx.from_points(file["points"]), closed=file["closed"])
             assert ("labels" in file) == (shapes.labels is not None)
             if "labels" in file:
                 assert shapes.labels.tolist() == file["labels"].astype(str).tolist()
@@ -125,8 +124,7 @@ def test_reference_table(data_folder, formats):
     path = formats / "csv/hands_reference_layout.csv.gz"
     check_refused('layout="blocks"', sx.read, path)
     hands, known = sx.read(path, layout="blocks", closed=True), sx.read(data_folder / "hands.npz")
-    np.testing.assert_array_equal(hands.configurations, known.configurations)
-    assert hands.space == known.space
+    check_set(hands, known.configurations, space=known.space)
 
 
 @pytest.mark.parametrize(

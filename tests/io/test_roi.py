@@ -8,7 +8,7 @@ import pytest
 import roifile
 
 import shapelex as sx
-from tests.io.conftest import check_left_out, check_refused, notes_of
+from tests.io.conftest import check_left_out, check_refused, check_set, notes_of
 
 FILE = "cell.roi"
 SQUARE = np.array([[2, 1], [2, 5], [6, 5], [6, 1]])
@@ -78,8 +78,7 @@ def test_bad_regions_are_named_alone_and_in_archives(read, write_zip, content, w
 def test_archive_is_read_in_its_order_without_other_files(write_zip):
     members = {"b.roi": region("POLYGON"), "a.roi": region("POLYGON"), "notes.txt": b"x", "__MACOSX/._a.roi": b"junk"}
     shapes = sx.read(write_zip(members))
-    assert shapes.ids.tolist() == ["b", "a"]
-    assert shapes.space == sx.Landmarks(4, closed=True)
+    check_set(shapes, ids=["b", "a"], space=sx.Landmarks(4, closed=True))
 
 
 @pytest.mark.parametrize(

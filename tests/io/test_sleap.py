@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from tests.io.conftest import check_refused, notes_of
+from tests.io.conftest import check_refused, check_set, notes_of
 
 h5py = pytest.importorskip("h5py")
 
@@ -49,9 +49,7 @@ def save(path, order=ORDER, tracks=("fly_a", "fly_b"), values=TRACKS, scores=SCO
 )
 def test_orders_of_axes(tmp_path, order, told):
     shapes = sx.read(save(tmp_path / "flies.analysis.h5", order, **told))
-    assert shapes.provenance["formats"] == ["sleap"]
-    assert shapes.metadata["individual"].tolist() == ["fly_a"] * 4 + ["fly_b"] * 3
-    assert shapes.metadata["frame"].tolist() == [0, 1, 2, 3, 0, 1, 3]
+    check_set(shapes, formats=["sleap"], individual=["fly_a"] * 4 + ["fly_b"] * 3, frame=[0, 1, 2, 3, 0, 1, 3])
     assert shapes.sequence.tolist() == [0] * 4 + [1] * 3
     assert shapes.ids[-1] == "flies:fly_b:3"
     np.testing.assert_array_equal(shapes[-1], TRACKS[3, 1] @ [1, -1j])
@@ -68,8 +66,7 @@ def test_scores_cut_off(tmp_path):
 
 def test_animals_that_were_not_tracked_are_no_series(tmp_path):
     shapes = sx.read(save(tmp_path / "a.h5", tracks=()))
-    assert shapes.sequence is None
-    assert shapes.metadata["individual"].tolist() == ["1"] * 4 + ["2"] * 3
+    check_set(shapes, sequence=None, individual=["1"] * 4 + ["2"] * 3)
     assert "2 animals a frame: the file has no names of tracks" in notes_of(shapes)
     one = sx.read(save(tmp_path / "b.h5", tracks=(), values=TRACKS[:, :1], scores=SCORES[:, :1]))
     assert one.sequence.tolist() == [0] * 4

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import SkippedRecordsWarning
-from tests.io.conftest import check_refused
+from tests.io.conftest import check_refused, check_set
 
 FILE = "wings.tps"
 PLAIN = "LM=3\n0 0\n1 0\n0 1\nIMAGE=left.jpg\nID=wing 1\nSCALE=0.5\n"
@@ -34,9 +34,7 @@ OUTLINE = "LM=0\nOUTLINES=1\nPOINTS=4\n0 0\n1 0\n1 1\n0 1\nIMAGE=leaf.png\n"
 )
 def test_variants(read, variant):
     shapes = read(variant, "WINGS.TPS")
-    np.testing.assert_array_equal(shapes.configurations, [[0, 1, 1j]])
-    assert shapes.space == sx.Landmarks(3)
-    assert shapes.ids.tolist() == ["wing 1"]
+    check_set(shapes, [[0, 1, 1j]], space=sx.Landmarks(3), ids=["wing 1"])
     assert {key: column.tolist() for key, column in shapes.metadata.items()} == {"image": ["left.jpg"], "scale": [0.5]}
     assert shapes.provenance["formats"] == read(PLAIN, "wings.txt").provenance["formats"] == ["tps"]
 
@@ -68,10 +66,7 @@ def test_points(read, text, options, points):
 
 def test_keys_and_comments(read):
     shapes = read(PLAIN + "COMMENT=torn = bad\nVARIABLES=sex:f\nTEMP=21.5\nCOMMENT=two\nID=wing 1\n")
-    assert shapes.ids.tolist() == ["wing 1"]
-    assert shapes.metadata["comment"].tolist() == ["torn = bad; two"]
-    assert shapes.metadata["variables"].tolist() == ["sex:f"]
-    assert shapes.metadata["temp"].tolist() == [21.5]
+    check_set(shapes, ids=["wing 1"], comment=["torn = bad; two"], variables=["sex:f"], temp=[21.5])
     text = PLAIN + PLAIN.replace("SCALE=0.5", "SCALE=") + PLAIN.replace("SCALE=0.5\n", "")
     np.testing.assert_array_equal(read(text).metadata["scale"], [0.5, np.nan, np.nan])
     check_refused("record 2, line 8: scale=True needs a positive SCALE", read, text, scale=True)
@@ -157,8 +152,7 @@ class TestRoundTrip:
         }
         shapes = sx.ShapeSet([[0, 1, 1j]] * 3, ids=["1", "02", "c d"], labels=["3", "", '"4"'], metadata=metadata)
         copy = sx.read(sx.write(shapes, tmp_path / "a.tps"))
-        assert copy.ids.tolist() == shapes.ids.tolist()
-        assert copy.labels.tolist() == shapes.labels.tolist()
+        check_set(copy, ids=shapes.ids.tolist(), labels=shapes.labels.tolist())
         renamed = {"points3": "x_points3", "x" * 90: "x" * 80}
         for name, column in shapes.metadata.items():
             found = copy.metadata[renamed.get(name, name)]

@@ -10,7 +10,7 @@ import pytest
 import shapelex as sx
 from shapelex.exceptions import SkippedRecordsWarning
 from shapelex.io.formats.wcon import unit_ratio
-from tests.io.conftest import check_refused, notes_of
+from tests.io.conftest import check_refused, check_set, notes_of
 
 FILE = "worms.wcon"
 UNITS = {name: "s" if name == "t" else "mm" for name in ("t", "x", "y", "ox", "oy", "cx", "cy", "px", "py")}
@@ -52,9 +52,7 @@ def test_worms_are_sequences_in_order_of_time_whatever_the_file(read):
     ]
     shapes = read(recording(*data))
     assert shapes.configurations[:, 0].real.tolist() == [1, 2, 4, 5]
-    assert shapes.sequence.tolist() == [0, 0, 0, 1]
-    assert shapes.metadata["frame"].tolist() == [0, 1, 3, 0]
-    assert shapes.metadata["t"].tolist() == [0.1, 0.2, 0.4, 0.1]
+    check_set(shapes, sequence=[0, 0, 0, 1], frame=[0, 1, 3, 0], t=[0.1, 0.2, 0.4, 0.1])
     assert shapes.ids.tolist() == ["worms:b:0.1", "worms:b:0.2", "worms:b:0.4", "worms:a:0.1"]
 
 
@@ -120,8 +118,7 @@ def test_what_is_no_length_has_no_ratio(unit):
 )
 def test_perimeters_as_points_and_as_walks(read, perimeter):
     shapes = read(recording(worm("1", [0], [4], [3], **perimeter)), curve="perimeter")
-    np.testing.assert_array_equal(shapes.configurations, [[4.5 + 3.5j, 4.5 + 2.5j, 3.5 + 2.5j, 3.5 + 3.5j]])
-    assert shapes.closed
+    check_set(shapes, [[4.5 + 3.5j, 4.5 + 2.5j, 3.5 + 2.5j, 3.5 + 3.5j]], closed=True)
 
 
 def test_missing_points_are_nan_and_lost_frames_left_out(read):
@@ -181,8 +178,7 @@ def test_pieces_in_an_archive_make_one_recording(tmp_path):
         for number in (0, 1):
             archive.writestr(f"worms_{number}.wcon", json.dumps(recording(series([number, number + 0.5]))))
     shapes = sx.read(path)
-    assert shapes.metadata["t"].tolist() == [0, 0.5, 1, 1.5]
-    assert shapes.sequence.tolist() == [0] * 4
+    check_set(shapes, t=[0, 0.5, 1, 1.5], sequence=[0] * 4)
 
 
 @pytest.mark.realdata
@@ -203,5 +199,4 @@ def test_real_file_with_a_contradiction_a_gap_and_odd_lengths(data_folder, name)
     # Left out: the contradiction, a spine with a missing point, and one whose points coincide.
     with pytest.warns(SkippedRecordsWarning, match="Left out 3 records"):
         shapes = sx.read(path, on_error="skip", n_points=5)
-    assert shapes.metadata["worm"].tolist() == ["4", "1", "1", "2", "2"]
-    assert shapes.metadata["frame"].tolist() == [0, 1, 12, 0, 1]
+    check_set(shapes, worm=["4", "1", "1", "2", "2"], frame=[0, 1, 12, 0, 1])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from tests.io.conftest import check_refused, notes_of
+from tests.io.conftest import check_refused, check_set, notes_of
 
 FILE = "cell.wkt"
 # A cell over four frames: pixel chains, closed, one frame missing, and not in order.
@@ -19,24 +19,19 @@ TRACK = """9; POLYGON((59 466,58 467,57 469,60 470,59 466))
 
 def test_track(read):
     shapes = read(TRACK)
-    assert shapes.space == sx.Landmarks(4, closed=True)
-    assert shapes.metadata["frame"].tolist() == [9, 10, 12, 13]
-    assert shapes.sequence.tolist() == [0, 0, 0, 0]
+    check_set(shapes, space=sx.Landmarks(4, closed=True), frame=[9, 10, 12, 13], sequence=[0, 0, 0, 0])
     assert shapes.ids.tolist() == ["cell:9", "cell:10", "cell:12", "cell:13"]
     np.testing.assert_array_equal(shapes[0], [59 + 466j, 58 + 467j, 57 + 469j, 60 + 470j])
     assert "y_down=True" in shapes.notes[0]
     turned = read(TRACK, y_down=True, max_gap=0)
-    np.testing.assert_array_equal(turned.configurations, shapes.configurations.conj())
-    assert turned.sequence.tolist() == [0, 0, 1, 1]
-    assert turned.notes == ()
+    check_set(turned, shapes.configurations.conj(), sequence=[0, 0, 1, 1], notes=())
 
 
 def test_two_shapes_of_one_frame_are_no_track(read, check_bad_record):
     text = TRACK + "10; POLYGON((0 0,9 0,9 9,0 9))\n"
     check_bad_record(text, 4, "line 5: frame 10 is also in line 2, so the file is not one track: tracked=False reads")
     shapes = read(text, tracked=False)
-    assert shapes.sequence is None
-    assert shapes.metadata["frame"].tolist() == [9, 10, 13, 12, 10]
+    check_set(shapes, sequence=None, frame=[9, 10, 13, 12, 10])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import EmptySetError, ShapeFileError
-from tests.io.conftest import check_refused
+from tests.io.conftest import check_refused, check_set
 
 TRIANGLE = sx.ShapeSet([[0, 1, 1j]], ids=["wing"])
 
@@ -80,15 +80,13 @@ class TestRoundTrip:
         copy = sx.read(sx.write(shapes[[0]], path, overwrite=True))
         # Reading drops a last point that repeats the first.
         if shapes.shape[1] == 3 or shapes.configurations[0, 0] != shapes.configurations[0, -1]:
-            np.testing.assert_array_equal(copy.configurations, shapes[[0]].configurations)
-            assert copy.space == shapes.space
+            check_set(copy, shapes[[0]].configurations, space=shapes.space)
 
     @given(shapes=shape_sets(ids=st.text(string.ascii_letters, min_size=1), **open_sets))
     def test_nts(self, tmp_path_factory, shapes):
         path = tmp_path_factory.getbasetemp() / "round trip.nts"
         copy = sx.read(sx.write(shapes, path, overwrite=True))
-        np.testing.assert_array_equal(copy.configurations, shapes.configurations)
-        assert copy.ids.tolist() == shapes.ids.tolist()
+        check_set(copy, shapes.configurations, ids=shapes.ids.tolist())
 
     @pytest.mark.parametrize(
         "name", ["=1+1", "@SUM(A1)", "+1", "-1", '"quoted"', "a,b", "two\nlines", " blank ", "007", ""]
