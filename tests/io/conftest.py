@@ -12,6 +12,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
+from shapelex.io.records import Record
 
 
 def circle(n_points: int) -> np.ndarray:
@@ -66,6 +67,22 @@ def check_left_out(n_good: int, words: str, function: Callable[..., sx.ShapeSet]
 def check_bad_record(read: Callable[..., sx.ShapeSet]) -> Callable[..., None]:
     """Return a check that a bad record is an error with its place and reason, and that others are read without it."""
     return lambda content, n_good, words, **options: check_left_out(n_good, words, read, content, **options)
+
+
+def as_values(found: Iterator[Any]) -> list[Any]:
+    """Return records as values to compare, up to the error that ends them."""
+    values: list[Any] = []
+    try:
+        for record in found:
+            if isinstance(record, Record):
+                metadata = {name: (type(value), repr(value)) for name, value in record.metadata.items()}
+                told = (record.id, record.label, record.closed, record.sequence, record.frame, record.where)
+                values.append((np.asarray(record.points).tobytes(), told, metadata))
+            else:
+                values.append(record)
+    except ShapeFileError as error:
+        values.append(str(error))
+    return values
 
 
 @contextmanager

@@ -12,8 +12,7 @@ import shapelex as sx
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats import hdf5 as _hdf5
 from shapelex.io.formats.hdf5 import read_records
-from tests.io.conftest import check_refused, check_set
-from tests.io.laziness import as_values
+from tests.io.conftest import as_values, check_refused, check_set
 
 TABLE = [("worm_index_joined", "i4"), ("frame_number", "i4"), ("skeleton_id", "i4")]
 

@@ -1,6 +1,7 @@
 """Files that are read in parts: the same text and the same records whatever the size of a part, in little memory."""
 
 import gzip
+import tracemalloc
 from contextlib import contextmanager
 from itertools import pairwise
 from unittest import mock
@@ -16,9 +17,8 @@ from shapelex.io import table_shapes, text_file
 from shapelex.io.formats import csv as _csv
 from shapelex.io.formats import hdf5, morphologika, nts, tps
 from shapelex.io.text_file import open_text
-from tests.io.conftest import check_refused
+from tests.io.conftest import as_values, check_refused
 from tests.io.fuzzing import damage
-from tests.io.laziness import as_values, packings, peak_bytes
 from tests.io.test_nts import MORPHOLOGIKA, NTS
 from tests.io.test_tps import CURVED, PLAIN
 
@@ -34,6 +34,25 @@ def small_parts(n_bytes, n_names=20):
         yield
 
 
+@st.composite
+def packings(draw, texts):
+    """Return a text as bytes in one of the encodings, with one of the line ends, packed or not."""
+    text = draw(texts).replace("\n", draw(st.sampled_from(["\n", "\r\n", "\r"])))
+    content = text.encode(draw(ENCODINGS), errors="replace")
+    return gzip.compress(content, 1) if draw(st.booleans()) else content
+
+
+def peak_bytes(records):
+    """Return the number of records, and the most memory taken while none is kept."""
+    tracemalloc.start()
+    try:
+        n_records = sum(1 for _ in records)
+        return n_records, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+ENCODINGS = st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "latin-1"])
 TPS_LINES = [
     *("LM=2", "  lm = 3", "LM3=1", "0 1", "2,5 -1", "nan 1", "x 1", "ID=ü", "SCALE=2", "CURVES=1", "POINTS=1", "# a"),
     *("", " ", PLAIN.rstrip("\n"), CURVED.rstrip("\n")),
@@ -143,7 +162,7 @@ CHARACTERS = st.text(st.sampled_from('a1 _"\r\n\x0b\x85\u2028\ufeffü€𝄞'), 
 
 @given(
     text=CHARACTERS,
-    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "latin-1"]),
+    encoding=ENCODINGS,
     n_bytes=st.integers(3, 20),
     n_packed=st.none() | st.integers(0, 40),
     keeps_line_ends=st.booleans(),
