@@ -120,14 +120,13 @@ def _wait(child: int, log: Path) -> int:
         time.sleep(0.05)
 
 
-def find_targets(folder: Path) -> list[Target]:
-    """Return the files to damage: those made here, and real ones where there are some."""
-    targets = make_targets(folder)
-    if "SHAPELEX_DATA" in os.environ:
-        real = sorted((Path(os.environ["SHAPELEX_DATA"]) / "formats").rglob("*"))
-        real = [path for path in real if path.is_file() and not path.name.endswith(".expected.json")]
-        targets += [Target("shapes, real files", path, read_shapes) for path in real]
-    return targets
+def find_real_targets() -> list[Target]:
+    """Return the real files in the folder of shared data, where it is set."""
+    if "SHAPELEX_DATA" not in os.environ:
+        return []
+    paths = sorted((Path(os.environ["SHAPELEX_DATA"]) / "formats").rglob("*"))
+    paths = [path for path in paths if path.is_file() and not path.name.endswith("expected.json")]
+    return [Target("shapes, real files", path, read_shapes) for path in paths]
 
 
 def describe(name: str, cases: pd.DataFrame) -> str:
@@ -148,7 +147,11 @@ def main() -> None:
     tables = []
     print(HEADER, end="")
     with tempfile.TemporaryDirectory() as folder:
-        targets = [one for one in find_targets(Path(folder)) if given.only in f"{one.kind} {one.path.name}"]
+        targets = [
+            one
+            for one in [*make_targets(Path(folder)), *find_real_targets()]
+            if given.only in f"{one.kind} {one.path.name}"
+        ]
         last = given.first + -(-given.cases // len(targets))
         for target in targets:
             chunks = [(first, min(first + CHUNK, last)) for first in range(given.first, last, CHUNK)]

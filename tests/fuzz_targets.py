@@ -57,7 +57,9 @@ class Target:
 
 def make_targets(folder: Path) -> list[Target]:
     """Write files of every kind that we or the libraries of the tests can write."""
-    targets = make_shape_targets(folder / "shapes")
+    (folder / "shapes").mkdir(parents=True)
+    make_shape_files(folder / "shapes")
+    targets = [Target("shapes", path, read_shapes) for path in _inside(folder / "shapes")]
     shapes, model = make_shapes(40), _small_dictionary()
     with warnings.catch_warnings(action="ignore"):
         model.fit(shapes.configurations)
@@ -78,13 +80,6 @@ def make_targets(folder: Path) -> list[Target]:
         read(path, 0)
         targets.append(Target("checkpoint", path, read, signed=_sign))
     return targets
-
-
-def make_shape_targets(folder: Path) -> list[Target]:
-    """Write files of shapes alone."""
-    folder.mkdir(parents=True)
-    make_shape_files(folder)
-    return [Target("shapes", path, read_shapes) for path in _inside(folder)]
 
 
 def read_shapes(path: Path, seed: int) -> None:

@@ -195,15 +195,6 @@ def kill_cold_fits(n_fits: int, seed: int, folder: Path) -> Iterator[Outcome]:
         yield Outcome("fits that compile", own.name, *killed)
 
 
-def read_configurations(path: Path) -> Any:
-    return (sx.read(path).configurations,)
-
-
-def read_codes(path: Path) -> Any:
-    found = sx.read_codes(path)
-    return found.codes.support, found.codes.coefs, found.errors
-
-
 def read_page(path: Path) -> Any:
     content = path.read_text()
     assert content.rstrip().endswith("</html>")
@@ -213,21 +204,23 @@ def read_page(path: Path) -> Any:
     return (json.dumps(data),)
 
 
-def read_text(path: Path) -> Any:
-    return (path.read_text(),)
+def read_codes(path: Path) -> Any:
+    found = sx.read_codes(path)
+    return found.codes.support, found.codes.coefs, found.errors
 
 
 # The words of a command by the file that it writes, and what reads that file.
 COMMANDS: dict[str, tuple[str, Callable[[Path], Any]]] = {
-    "set.npz": ("import shapes.npz", read_configurations),
-    "set.zarr": ("import shapes.npz", read_configurations),
-    "set.csv": ("import shapes.npz", read_configurations),
+    **{
+        f"set.{end}": ("import shapes.npz", lambda path: (sx.read(path).configurations,))
+        for end in ("npz", "zarr", "csv")
+    },
     "fitted.npz": ("learn shapes.npz --atoms 4 --nonzero 2", lambda path: (sx.load(path).atoms_,)),
     **{
         f"codes.{end}": ("encode model.npz shapes.npz", read_codes) for end in ("csv", "parquet", "xlsx", "npz", "zarr")
     },
-    "distances.csv": ("distances shapes.npz", read_text),
-    "series.csv": ("sequence model.npz shapes.npz", read_text),
+    "distances.csv": ("distances shapes.npz", lambda path: (path.read_text(),)),
+    "series.csv": ("sequence model.npz shapes.npz", lambda path: (path.read_text(),)),
     "classifier.npz": (
         "classify shapes.npz --by label",
         lambda path: (sx.load(path).predict_proba(make_shapes()),),

@@ -5,8 +5,8 @@ import tracemalloc
 
 import pytest
 
-from tests.fuzz_all import run_case
-from tests.fuzz_targets import Target, make_shape_targets, make_targets, read_shapes
+from tests.fuzz_all import find_real_targets, run_case
+from tests.fuzz_targets import Target, make_targets
 from tests.io.fuzzing import damage
 
 N_SHAPES, N_OTHERS = (400, 60) if os.environ.get("CI") else (20, 6)
@@ -35,21 +35,18 @@ def faults_of(targets, folder, n_cases):
     return faults
 
 
-def test_damaged_files_of_shapes(tmp_path):
+def test_damaged_files(tmp_path):
     (tmp_path / "copies").mkdir()
-    assert faults_of(make_shape_targets(tmp_path / "whole"), tmp_path / "copies", N_SHAPES) == []
-
-
-def test_damaged_files_of_other_kinds(tmp_path):
-    (tmp_path / "copies").mkdir()
-    targets = [target for target in make_targets(tmp_path / "whole") if target.kind != "shapes"]
-    assert faults_of(targets, tmp_path / "copies", N_OTHERS) == []
+    targets = make_targets(tmp_path / "whole")
+    shapes = [target for target in targets if target.kind == "shapes"]
+    others = [target for target in targets if target.kind != "shapes"]
+    for some, n_cases in ((shapes, N_SHAPES), (others, N_OTHERS)):
+        assert faults_of(some, tmp_path / "copies", n_cases) == []
 
 
 @pytest.mark.realdata
-def test_damaged_copies_of_real_files(data_folder, tmp_path):
-    paths = [path for path in (data_folder / "formats").rglob("*") if path.is_file() and path.stat().st_size < 300_000]
-    targets = [Target("real", path, read_shapes) for path in sorted(paths) if not path.name.endswith("expected.json")]
+def test_damaged_copies_of_real_files(tmp_path):
+    targets = [target for target in find_real_targets() if target.path.stat().st_size < 300_000]
     assert faults_of(targets, tmp_path, N_OTHERS) == []
 
 

@@ -98,13 +98,19 @@ class TestFormats:
 
 class TestLabels:
     @pytest.mark.parametrize(
-        ("label_from", "labels"),
-        [("parent", ["elm", "deep", "oak", "oak", "oak"]), (r"/(oak|elm)/", ["elm", "elm", "oak", "oak", "oak"])],
+        ("label_from", "labels", "told"),
+        [
+            ("parent", ["elm", "deep", "oak", "oak", "oak"], "'oak' (2), 'elm' (1), 'deep' (1)"),
+            (r"/(oak|elm)/", ["elm", "elm", "oak", "oak", "oak"], "'elm' (2), 'oak' (2)"),
+            (r"([a-z])\.[a-zA-Z]+", ["c", "d", "a", "b", "b"], "'c' (1), 'd' (1), 'a' (1), 'b' (1)"),
+        ],
     )
-    def test_from_paths(self, folder, label_from, labels):
-        assert sx.read(folder, label_from=label_from).labels.tolist() == labels
+    def test_from_paths(self, folder, label_from, labels, told):
+        shapes = sx.read(folder, label_from=label_from)
+        assert shapes.labels.tolist() == labels
+        assert f"labels from the paths of 4 files: {told}" in notes_of(shapes)
         sx.write(sx.ShapeSet([[0, 1, 1j]], labels=["old"]), folder / "oak" / "a.npz")
-        assert sx.read(folder / "oak" / "a.npz", label_from=label_from).labels.tolist() == ["oak"]
+        assert sx.read(folder / "oak" / "a.npz", label_from=label_from).labels.tolist() == labels[2:3]
 
     @pytest.mark.parametrize(
         ("given", "error", "words"),

@@ -120,17 +120,6 @@ def test_refused(folder):
             _ = sx.read("a.csv", join=sheet) if isinstance(sheet, str) else sx.read("a.csv").join(sheet, **options)
 
 
-def test_label_from_looks_at_the_name_and_tells(folder):
-    inner = folder / "batch7"
-    inner.mkdir()
-    for name in ("oak3.csv", "elm4.csv", "elm5.csv"):
-        (inner / name).write_text("0,0\n1,0\n1,1\n")
-    shapes = sx.read("batch7", label_from=r"([a-z]+)\d")
-    assert shapes.labels.tolist() == ["elm", "elm", "oak"]
-    assert "labels from the paths of 3 files: 'elm' (2), 'oak' (1)" in shapes.notes
-    assert set(sx.read("batch7", label_from=r"(\w+)/").labels) == {"batch7"}
-
-
 def test_on_the_command_line(folder):
     result = run(
         "import", "a.csv", "-o", "s.npz", "--labels", "sheet.xlsx", "--label", "species", "--json", "--on", "id"

@@ -67,11 +67,10 @@ def test_worms_are_sequences_in_order_of_time_whatever_the_file(read):
 )
 def test_frames_follow_the_usual_step_of_time(read, times, frames):
     assert read(recording(series(times))).metadata["frame"].tolist() == frames
-
-
-@pytest.mark.parametrize(("max_gap", "sequences"), [(None, [0] * 5), (2, [0] * 5), (1, [0, 0, 0, 1, 1])])
-def test_long_gaps_begin_a_sequence_on_request(read, max_gap, sequences):
-    assert read(recording(series([0.0, 0.1, 0.2, 0.5, 0.6])), max_gap=max_gap).sequence.tolist() == sequences
+    for max_gap in (None, 1, 2, 20):
+        gaps = np.diff(frames) - 1 > (np.inf if max_gap is None else max_gap)
+        sequence = [0, *np.cumsum(gaps).tolist()]
+        check_set(read(recording(series(times)), max_gap=max_gap), sequence=sequence)
 
 
 def test_units_of_y_are_converted_to_those_of_x(read):
