@@ -115,21 +115,15 @@ def test_features_of_several_kinds_are_remarked(read):
     assert (len(lines), lines.closed, lines.notes) == (1, False, ())
 
 
-def test_more_coordinates_than_two_are_counted(read):
+def test_empty_geometries_and_more_coordinates_are_counted(read):
     spatial = [[*point, 7] for point in RING]
-    document = [TRIANGLE, feature("Polygon", [spatial]), feature("MultiPolygon", [[RING], [spatial]])]
-    shapes = read(document)
-    np.testing.assert_array_equal(shapes.configurations, [[0, 4, 4 - 3j]] * 3)
-    parts, more = shapes.notes
+    empty = [feature("Polygon", []), feature("MultiPoint", []), {"type": "Feature", "geometry": None}]
+    shapes = read([*empty, TRIANGLE, feature("Polygon", [spatial]), feature("MultiPolygon", [[RING], [spatial]])])
+    check_set(shapes, [[0, 4, 4 - 3j]] * 3, ids=["cells:4", "cells:5", "cells:6"])
+    left_out, parts, more = shapes.notes
+    assert "3 of 6 features: left out, since they are empty: they have no coordinates." in left_out
     assert "1 of 3 features" in parts
     assert re.search("2 of 3 features: .*such as z", more)
-
-
-def test_empty_geometries_are_left_out_with_a_remark(read):
-    empty = [feature("Polygon", []), feature("MultiPoint", []), {"type": "Feature", "geometry": None}]
-    shapes = read([*empty, TRIANGLE])
-    assert shapes.ids.tolist() == ["cells:4"]
-    assert "3 of 4 features: left out, since they are empty: they have no coordinates." in shapes.notes[0]
     check_refused("No shape could be read", read, empty)
 
 

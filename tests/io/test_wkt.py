@@ -55,13 +55,10 @@ def test_geometries(read, text, points, closed, facts):
     assert facts.items() <= {name: column[0] for name, column in shapes.metadata.items()}.items()
 
 
-def test_names_and_holes(read):
+def test_names_and_remarks(read):
     shapes = read("# cells\noak 1; POLYGON((0 0,9 0,9 9),(1 1,2 1,2 2))\n\nelm;POLYGON((0 0,9 0,9 9))\n")
     assert shapes.ids.tolist() == ["oak 1", "elm"]
     assert "1 of 2 geometries: have holes, which were left out; the column n_holes" in shapes.notes[0]
-
-
-def test_empty_geometries_and_more_coordinates_are_counted(read):
     notes = notes_of(read("POLYGON EMPTY\nPOLYGON Z ((0 0 1,9 0 1,9 9 1))\nPOLYGON((0 0,9 0,9 9))\npolygon zm empty\n"))
     assert "2 of 4 geometries: left out, since they are empty: they have no coordinates." in notes
     assert re.search("1 of 2 geometries: .*such as z", notes)
