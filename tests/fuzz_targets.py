@@ -174,10 +174,10 @@ def _make_models(folder: Path, shapes: sx.ShapeSet) -> None:
     # Closed curves, which are registered, and whose classifier has convolutions.
     rng = np.random.default_rng(1)
     circle = np.exp(2j * np.pi * np.arange(N_POINTS) / N_POINTS)
-    outlines = circle + 0.2 * rng.normal(size=(40, 2)) @ np.stack([circle**2, circle**-1])
+    outlines = circle + 0.2 * rng.normal(size=(20, 2)) @ np.stack([circle**2, circle**-1])
     outlines[::2] += 0.4 * circle**-1
     curves = sx.OutlineRegistration().fit_transform(
-        sx.ShapeSet(outlines, sx.BSpline(N_POINTS), labels=["long", "round"] * 20)
+        sx.ShapeSet(outlines, sx.BSpline(N_POINTS), labels=["long", "round"] * 10)
     )
     with warnings.catch_warnings(action="ignore"):
         for model in models:

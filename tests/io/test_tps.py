@@ -126,12 +126,6 @@ def test_refused(read, text, options, words):
     check_refused(words, read, text, **options)
 
 
-@pytest.mark.parametrize(("points", "scale"), [("1.5 2", "."), ("1,5 2", ","), ("1 2", ","), ("1,5 2", ".")])
-def test_the_scale_is_written_like_the_coordinates(read, points, scale):
-    shapes = read(f"LM=3\n{points}\n3 1\n1 1\nSCALE=0{scale}536\nID=a\n")
-    assert shapes.metadata["scale"].tolist() == [0.536]
-
-
 def test_a_record_too_long_for_memory_is_refused(read, monkeypatch):
     monkeypatch.setattr("shapelex.io.formats.tps.MAX_BYTES", 100)
     check_refused("more than 100 characters", read, "LM=2\n" + "0 0\n" * 50)
@@ -164,6 +158,9 @@ class TestRoundTrip:
         check_refused("the key LEG_LENGTH of a TPS file: rename 'Leg_length'", sx.write, shapes, tmp_path / "a.tps")
 
     def test_scale_is_applied_once(self, read, tmp_path):
+        for points, scale in (("1.5 2", "."), ("1,5 2", ","), ("1 2", ","), ("1,5 2", ".")):
+            shapes = read(f"LM=3\n{points}\n3 1\n1 1\nSCALE=0{scale}536\nID=a\n")
+            assert shapes.metadata["scale"].tolist() == [0.536]
         scaled = read(PLAIN, scale=True)
         assert scaled.metadata["applied_scale"].tolist() == [0.5]
         copy = sx.write(scaled, tmp_path / "a.tps")
