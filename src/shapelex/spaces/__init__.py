@@ -3,8 +3,7 @@
 from shapelex.spaces.base import Space
 from shapelex.spaces.coordinates import from_columns, from_points, to_columns, to_points
 from shapelex.spaces.custom import BasisSpace, CustomSpace
-from shapelex.spaces.landmarks import Landmarks
-from shapelex.spaces.splines import BSpline, HermiteSpline
+from shapelex.spaces.points import BSpline, HermiteSpline, Landmarks
 
 __all__ = [
     "BSpline",

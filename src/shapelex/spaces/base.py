@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, wraps
+from inspect import signature
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
@@ -14,7 +15,6 @@ from shapelex._validation import (
     as_configurations,
     as_numeric_array,
     check_count,
-    check_flag,
     check_not_collapsed,
     check_same_count,
     name_rows,
@@ -44,11 +44,15 @@ _BLOCK_ENTRIES = 4_000_000
 def one_or_many(
     method: Callable[Concatenate[AnySpace, ComplexArray, Options], Result],
 ) -> Callable[Concatenate[AnySpace, ArrayLike, Options], Result]:
-    """Make a method of stacked configurations check them first, and take and return a single one, too."""
+    """Make a method of stacked configurations check them first, and take and return a single one, too.
+
+    Errors call them what the method calls them.
+    """
+    name = list(signature(method).parameters)[1]
 
     @wraps(method)
     def call(self: AnySpace, Z: ArrayLike, *args: Options.args, **options: Options.kwargs) -> Any:
-        configurations, is_single = self._check(Z)
+        configurations, is_single = self._check(Z, name)
         result: Any = method(self, configurations, *args, **options)
         return result[0] if is_single else result
 
@@ -230,7 +234,8 @@ class Space(ABC):
         rows /= sizes
         return rows
 
-    def unwhiten(self, X: ArrayLike) -> ComplexArray:
+    @one_or_many
+    def unwhiten(self, X: ComplexArray) -> ComplexArray:
         """Configurations ``R⁻¹ x`` of whitened rows.
 
         Parameters
@@ -243,17 +248,11 @@ class Space(ABC):
         ndarray of complex, same shape
             Centered configurations, when the rows come from :meth:`whiten`.
         """
-        rows, is_single = self._check(X, "X")
-        configurations = self.unwhiten_rows(rows)
-        return configurations[0] if is_single else configurations
-
-    def unwhiten_rows(self, rows: ComplexArray) -> ComplexArray:
-        """Return the configurations of stacked whitened rows that are known to be finite; see :meth:`unwhiten`."""
         if self._is_plain:
-            return rows.copy()
+            return X.copy()
         from scipy.linalg import solve_triangular
 
-        solution = solve_triangular(self._factor.astype(rows.dtype), rows.T, lower=False, check_finite=False)
+        solution = solve_triangular(self._factor.astype(X.dtype), X.T, lower=False, check_finite=False)
         return np.ascontiguousarray(solution.T)
 
     def scaled_parts(
@@ -297,7 +296,7 @@ class Space(ABC):
     def _unit_shift(self) -> FloatArray:
         """Unit vector ``R u / |R u|`` along which translations move whitened rows, as interleaved reals."""
         moved = self._multiply_factor(np.asarray(self.shift, dtype=np.complex128)[None, :])[0]
-        return read_only(np.ascontiguousarray(moved / (np.linalg.norm(moved) or 1)).view(np.float64))
+        return read_only((moved / (self._shift_norm or 1)).view(np.float64))
 
     @one_or_many
     def sample(self, Z: ComplexArray, t: ArrayLike) -> ComplexArray:
@@ -482,7 +481,7 @@ class Space(ABC):
 
     @cached_property
     def _shift_norm(self) -> float:
-        return float(np.linalg.norm(self._factor @ self.shift))
+        return float(self.norm(self.shift + 0j))
 
     @cached_property
     def _center_weights(self) -> ComplexArray | FloatArray:
@@ -508,70 +507,23 @@ class Space(ABC):
         return product
 
 
-class PointSpace(Space):
-    """A space whose configurations hold the same number of coordinates for each of ``n_points`` points."""
-
-    n_points: int
-    coordinates_per_point: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n_points", check_count(self.n_points, 2, "n_points"))
-        object.__setattr__(self, "closed", check_flag(self.closed, "closed"))
-
-    @property
-    def n_coordinates(self) -> int:
-        """Dimension ``N`` of a configuration: the number of points times that of the coordinates of each."""
-        return self.n_points * self.coordinates_per_point
-
-    @cached_property
-    def shift(self) -> FloatArray:
-        """Configuration ``u`` that translations add: ones for positions, zeros for tangents."""
-        shift = np.zeros(self.n_coordinates)
-        shift[: self.n_points] = 1
-        return read_only(shift)
-
-    def roll_rows(self, configurations: ComplexArray, s: ArrayLike) -> ComplexArray:
-        """Start stacked configurations at their point `s`, one for all or one per shape."""
-        shifts = as_numeric_array(s, "s")
-        if not np.issubdtype(shifts.dtype, np.integer) or shifts.shape not in ((), (len(configurations),)):
-            raise ShapeInputError(
-                f"s must be an integer, or one integer for each of the {len(configurations)} shapes, got shape "
-                f"{shifts.shape}, dtype {shifts.dtype}."
-            )
-        by_point = configurations.reshape(len(configurations), -1, self.n_points)
-        order = (np.arange(self.n_points) + np.atleast_1d(shifts.astype(np.int64))[:, None]) % self.n_points
-        return np.take_along_axis(by_point, order[:, None], axis=2).reshape(configurations.shape)
-
-    def reverse_rows(self, configurations: ComplexArray) -> ComplexArray:
-        """Reverse the order of the points of stacked configurations."""
-        by_point = configurations.reshape(len(configurations), -1, self.n_points)
-        last = self.n_points if self.closed else self.n_points - 1
-        order = (last - np.arange(self.n_points)) % self.n_points
-        return np.take(by_point, order, axis=2).reshape(configurations.shape)
-
-
 @dataclass(frozen=True)
 class PlainRows(Space):
     """The space of rows that are whitened already: ``Phi`` is the identity and ``u`` is zero."""
 
-    n_columns: int
+    n_coordinates: int = 1
     closed = False
     _is_plain = True
-
-    @property
-    def n_coordinates(self) -> int:
-        """Number of columns."""
-        return self.n_columns
 
     @cached_property
     def gram(self) -> FloatArray:
         """The identity."""
-        return read_only(np.eye(self.n_columns))
+        return read_only(np.eye(self.n_coordinates))
 
     @cached_property
     def shift(self) -> FloatArray:
         """Zero: nothing is centered."""
-        return read_only(np.zeros(self.n_columns))
+        return read_only(np.zeros(self.n_coordinates))
 
     def basis(self, t: ArrayLike) -> FloatArray:  # noqa: ARG002
         """Refuse, because plain rows are not curves."""
@@ -639,14 +591,10 @@ def arc_length_parameters(points: ComplexArray, closed: bool) -> FloatArray:
     open curve has parameter 1.
     """
     check_not_collapsed(np.abs(points - points[:, :1]).max(axis=1), np.abs(points).max(axis=1), "points")
-    following = np.roll(points, -1, axis=1) if closed else points[:, 1:]
-    edges = np.abs(following - points[:, : following.shape[1]])
-    lengths = np.cumsum(edges, axis=1, dtype=np.float64)
-    total = lengths[:, -1]
-    starts = np.zeros((len(points), 1))
-    inner = lengths[:, :-1] if closed else lengths
-    parameters: FloatArray = np.concatenate([starts, inner], axis=1) / total[:, None]
-    return parameters
+    vertices = np.concatenate([points, points[:, :1]], axis=1) if closed else points
+    lengths = np.cumsum(np.abs(np.diff(vertices)), axis=1, dtype=np.float64)
+    parameters: FloatArray = np.pad(lengths, ((0, 0), (1, 0))) / lengths[:, -1:]
+    return parameters[:, : points.shape[1]]
 
 
 def _fit_least_squares(space: Space, points: ComplexArray, parameters: FloatArray) -> ComplexArray:
@@ -665,20 +613,15 @@ def _fit_least_squares(space: Space, points: ComplexArray, parameters: FloatArra
         part = slice(start, start + block)
         matrices = space.basis(parameters[part].ravel()).reshape(-1, n_points, n_coordinates)
         orthogonal, triangular = np.linalg.qr(matrices)
-        _check_rank(triangular, start, is_shared)
+        diagonal = np.abs(np.diagonal(triangular, axis1=1, axis2=2))
+        deficient = diagonal.min(axis=1) <= 100 * n_coordinates * np.finfo(diagonal.dtype).eps * diagonal.max(axis=1)
+        if deficient.any():
+            rows = "all rows" if is_shared else name_rows(deficient, start)
+            raise UndeterminedFitError(
+                f"points leave some coefficients undetermined in {rows}: parts of the curve hold too few points; "
+                "sample it more evenly, or use fewer coordinates."
+            )
         projected = orthogonal.conj().swapaxes(1, 2) @ columns[part]
         solutions.append(np.linalg.solve(triangular, projected))
     coefficients = np.concatenate(solutions).swapaxes(1, 2).reshape(-1, n_coordinates)
     return np.ascontiguousarray(coefficients, dtype=points.dtype)
-
-
-def _check_rank(triangular: ComplexArray | FloatArray, first_row: int, is_shared: bool) -> None:
-    diagonal = np.abs(np.diagonal(triangular, axis1=1, axis2=2))
-    precision = np.finfo(diagonal.dtype).eps * triangular.shape[1] * 100
-    deficient = diagonal.min(axis=1) <= precision * diagonal.max(axis=1)
-    if deficient.any():
-        rows = "all rows" if is_shared else name_rows(deficient, first_row)
-        raise UndeterminedFitError(
-            f"points leave some coefficients undetermined in {rows}: parts of the curve hold too few points; sample it "
-            "more evenly, or use fewer coordinates."
-        )

@@ -59,7 +59,11 @@ def to_points(Z: ArrayLike) -> FloatArray:
     array([[ 1.,  2.],
            [ 3., -1.]])
     """
-    array = _as_complex(Z, "Z")
+    array = as_numeric_array(Z, "Z")
+    if not np.iscomplexobj(array):
+        raise ArrayTypeError(f"Z must be complex configurations, got dtype {array.dtype}.")
+    if array.ndim < 1:
+        raise ArrayTypeError("Z must have at least one axis, got a single number.")
     return np.stack([array.real, array.imag], axis=-1)
 
 
@@ -97,12 +101,9 @@ def from_columns(X: ArrayLike, layout: ColumnLayout) -> ComplexArray:
         raise RealLayoutError(
             f"X must have an even number of columns (x and y of each point), got shape {array.shape}."
         )
-    n_points = array.shape[-1] // 2
-    if layout == "blocks":
-        split = np.stack([array[..., :n_points], array[..., n_points:]], axis=-1)
-    else:
-        split = array.reshape(*array.shape[:-1], n_points, 2)
-    return points_to_complex(split)
+    is_blocks, n_points = layout == "blocks", array.shape[-1] // 2
+    split = array.reshape(*array.shape[:-1], *((2, n_points) if is_blocks else (n_points, 2)))
+    return points_to_complex(split.swapaxes(-1, -2) if is_blocks else split)
 
 
 def to_columns(Z: ArrayLike, layout: ColumnLayout) -> FloatArray:
@@ -126,23 +127,13 @@ def to_columns(Z: ArrayLike, layout: ColumnLayout) -> FloatArray:
     array([ 1.,  3.,  2., -1.])
     """
     check_choice(layout, _LAYOUTS, "layout")
-    array = _as_complex(Z, "Z")
-    if layout == "blocks":
-        return np.concatenate([array.real, array.imag], axis=-1)
-    return to_points(array).reshape(*array.shape[:-1], 2 * array.shape[-1])
+    points = to_points(Z)
+    ordered = points.swapaxes(-1, -2) if layout == "blocks" else points
+    return ordered.reshape(*points.shape[:-2], 2 * points.shape[-2])
 
 
 def _as_real(array: ArrayLike, name: str) -> np.ndarray[Any, Any]:
     converted = as_numeric_array(array, name)
     if np.iscomplexobj(converted):
         raise ArrayTypeError(f"{name} must be real, got dtype {converted.dtype}: it holds configurations already.")
-    return converted
-
-
-def _as_complex(array: ArrayLike, name: str) -> ComplexArray:
-    converted = as_numeric_array(array, name)
-    if not np.iscomplexobj(converted):
-        raise ArrayTypeError(f"{name} must be complex configurations, got dtype {converted.dtype}.")
-    if converted.ndim < 1:
-        raise ArrayTypeError(f"{name} must have at least one axis, got a single number.")
     return converted

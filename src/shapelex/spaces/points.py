@@ -1,4 +1,4 @@
-"""Define spaces of spline curves: B-splines and cubic Hermite splines (section 2.2 of the paper)."""
+"""Define spaces of points: landmarks, B-splines and cubic Hermite splines (sections 2.1 and 2.2 of the paper)."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,9 +10,9 @@ import numpy as np
 
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import check_count
-from shapelex.exceptions import SpaceError
-from shapelex.spaces.base import PointSpace, check_parameter_range, read_only
+from shapelex._validation import as_numeric_array, check_count, check_flag
+from shapelex.exceptions import ShapeInputError, SpaceError
+from shapelex.spaces.base import Space, check_parameter_range, read_only
 
 # Beyond it double precision holds no basis; the exact Gram matrix would only take long.
 _MAX_DEGREE = 50
@@ -20,6 +20,113 @@ _MAX_DEGREE = 50
 # 420 times the integrals over one knot interval of the four cubics that carry, in this order,
 # position and tangent at its start and position and tangent at its end.
 _INTERVAL_GRAM = np.array([[156, 22, 54, -13], [22, 4, 13, -3], [54, 13, 156, -22], [-13, -3, -22, 4]])
+
+
+class PointSpace(Space):
+    """A space whose configurations hold the same number of coordinates for each of ``n_points`` points."""
+
+    n_points: int
+    coordinates_per_point: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_points", check_count(self.n_points, 2, "n_points"))
+        object.__setattr__(self, "closed", check_flag(self.closed, "closed"))
+
+    @property
+    def n_coordinates(self) -> int:
+        """Dimension ``N`` of a configuration: the number of points times that of the coordinates of each."""
+        return self.n_points * self.coordinates_per_point
+
+    @cached_property
+    def shift(self) -> FloatArray:
+        """Configuration ``u`` that translations add: ones for positions, zeros for tangents."""
+        shift = np.zeros(self.n_coordinates)
+        shift[: self.n_points] = 1
+        return read_only(shift)
+
+    def roll_rows(self, configurations: ComplexArray, s: ArrayLike) -> ComplexArray:
+        """Start stacked configurations at their point `s`, one for all or one per shape."""
+        shifts = as_numeric_array(s, "s")
+        if not np.issubdtype(shifts.dtype, np.integer) or shifts.shape not in ((), (len(configurations),)):
+            raise ShapeInputError(
+                f"s must be an integer, or one integer for each of the {len(configurations)} shapes, got shape "
+                f"{shifts.shape}, dtype {shifts.dtype}."
+            )
+        by_point = configurations.reshape(len(configurations), -1, self.n_points)
+        order = (np.arange(self.n_points) + np.atleast_1d(shifts.astype(np.int64))[:, None]) % self.n_points
+        return np.take_along_axis(by_point, order[:, None], axis=2).reshape(configurations.shape)
+
+    def reverse_rows(self, configurations: ComplexArray) -> ComplexArray:
+        """Reverse the order of the points of stacked configurations."""
+        by_point = configurations.reshape(len(configurations), -1, self.n_points)
+        last = self.n_points if self.closed else self.n_points - 1
+        order = (last - np.arange(self.n_points)) % self.n_points
+        return np.take(by_point, order, axis=2).reshape(configurations.shape)
+
+
+@dataclass(frozen=True)
+class Landmarks(PointSpace):
+    """Ordered points, with the plain Hermitian product.
+
+    Parameters
+    ----------
+    n_points : int
+        Number of points ``N`` of a configuration.
+    closed : bool, default False
+        Whether the last point joins the first; a closed outline does not repeat its first point.
+
+    Notes
+    -----
+    As a curve (:meth:`sample`, :meth:`fit`), landmarks stand for the polygon through them, its corners
+    at equispaced parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> square = np.array([0, 1, 1 + 1j, 1j])
+    >>> space = Landmarks(4, closed=True)
+    >>> complex(space.center(square))
+    (0.5+0.5j)
+    >>> space.sample(square, [0.125])
+    array([0.5+0.j])
+    """
+
+    n_points: int
+    closed: bool = False
+    _is_plain: ClassVar[bool] = True
+
+    @cached_property
+    def gram(self) -> FloatArray:
+        """Matrix ``Phi`` of the Hermitian product: the identity."""
+        return read_only(np.eye(self.n_points))
+
+    def basis(self, t: ArrayLike) -> FloatArray:
+        """Evaluate the hat functions of the polygon.
+
+        Parameters
+        ----------
+        t : array_like of float, shape (n_parameters,)
+            Curve parameters in [0, 1].
+
+        Returns
+        -------
+        ndarray of float, shape (n_parameters, n_points)
+            Values of the hat functions.
+        """
+        return spline_basis(t, self.n_points, 1, self.closed)
+
+    # Whether outlines are closed changes neither the product nor the shift.
+    def _has_product_of(self, other: Space) -> bool:
+        return isinstance(other, Landmarks) and other.n_points == self.n_points
+
+    def _centers(self, configurations: ComplexArray) -> ComplexArray:
+        centers: ComplexArray = configurations.mean(axis=1)
+        return centers
+
+    def _remove_centers(self, configurations: ComplexArray, centers: ComplexArray) -> ComplexArray:
+        moved = configurations - centers[:, None]
+        moved -= moved.mean(axis=1)[:, None]
+        return moved
 
 
 @dataclass(frozen=True)
