@@ -179,7 +179,7 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
         def attributes(learned: PassSums) -> dict[str, Any]:
             return {
                 "mean_": mean,
-                "atoms_": space.unwhiten_rows(_as_complex_rows(learned.atoms)),
+                "atoms_": space.unwhiten(_as_complex_rows(learned.atoms)),
                 "rmse_": learned.rmse,
                 "usage_": learned.usage / learned.weight,
                 "loss_curve_": np.array(learned.curve),

@@ -449,7 +449,7 @@ def _attributes_of(
     """Return the attributes of an estimator with this dictionary."""
     space, later = learner.shapes.space, learner.state.memory or learned
     return {
-        "atoms_": space.unwhiten_rows(learned.atoms),
+        "atoms_": space.unwhiten(learned.atoms),
         "rmse_": learned.rmse,
         "usage_": learned.usage / learned.weight,
         "loss_curve_": np.array(learned.curve),
