@@ -15,7 +15,7 @@ from shapelex.coding.cpu import count_threads, run_blocks
 from shapelex.estimators import OutlineConvolutions
 from shapelex.exceptions import ParameterError, UnsupportedBySpaceError
 from shapelex.geometry import pairwise_distances
-from shapelex.geometry.alignment import is_one_shape, phases
+from shapelex.geometry.alignment import phases
 from shapelex.geometry.cyclic_search import CyclicSearch
 from shapelex.geometry.distances import row_distances
 from shapelex.kernels.elastic import match_batch
@@ -133,7 +133,7 @@ def retrieve(
     if rerank is not None:
         check_choice(rerank, _RERANKERS, "rerank")
     # Sets, in memory or stored, are never a single shape.
-    is_single = not hasattr(query, "space") and is_one_shape(query)
+    is_single = not hasattr(query, "space") and np.ndim(query) == 1
     searched = as_shapes(shapes, space, name="shapes")
     queries = _read(as_shapes(query, searched.space, name="query"))
     if k > len(searched):

@@ -20,7 +20,7 @@ from shapelex.estimators.folds import make_folds
 from shapelex.estimators.progress import check_verbose, write_progress
 from shapelex.estimators.shape_dictionary import RENEWED_PARAMETERS, ShapeDictionary
 from shapelex.exceptions import ParameterError, ShapeInputError
-from shapelex.geometry.means import full_mean_row
+from shapelex.geometry.means import full_mean
 from shapelex.learning import LearningOptions
 from shapelex.spaces import CustomSpace, Space
 from shapelex.store.model_file import EstimatorList
@@ -421,7 +421,7 @@ def _within_class_space(
     for number in np.unique(numbers):
         is_member = numbers == number
         members = rows[is_member].astype(np.complex128)
-        mean, _ = full_mean_row(members, weights[is_member])
+        mean, _ = full_mean([(members, weights[is_member])])
         across = members - (members @ mean.conj())[:, None] * mean
         scatter += (across * weights[is_member, None]).T @ across.conj()
     total = float(np.trace(scatter).real)

@@ -1,6 +1,5 @@
 """Pair up shapes as whitened pre-shapes, and rotate and scale one along another (section 3.2 of the paper)."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_complex_rows, as_numeric_array, check_same_count
 from shapelex.exceptions import SpaceError
-from shapelex.geometry.missing import allows_missing, incomplete_rows, shared_pairs
+from shapelex.geometry.missing import shared_pairs, unit_rows
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import choose_space
 
@@ -45,9 +44,9 @@ def optimal_rotation(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> 
     >>> round(float(np.degrees(optimal_rotation(triangle, 1j * triangle + 5))), 9)
     90.0
     """
-    pair = preshape_pair(z, w, space)
-    angles: FloatArray = np.angle(phases(pair.products))
-    return angles[0] if pair.is_single else angles
+    first, second, _, is_single = preshape_pair(z, w, space)
+    angles: FloatArray = np.angle(phases(np.vecdot(first, second)))
+    return angles[0] if is_single else angles
 
 
 @keeps_array_kind
@@ -83,9 +82,9 @@ def rotate_onto(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> Compl
     >>> np.allclose(turned, Landmarks(3).preshape(triangle))
     True
     """
-    pair = preshape_pair(z, w, space)
-    rotated = phases(pair.products)[:, None] * pair.space.preshape(z)
-    return rotated[0] if pair.is_single else rotated
+    first, second, space, is_single = preshape_pair(z, w, space)
+    rotated = phases(np.vecdot(first, second))[:, None] * space.preshape(z)
+    return rotated[0] if is_single else rotated
 
 
 @keeps_array_kind
@@ -120,9 +119,9 @@ def align_onto(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> Comple
     >>> round(float(np.linalg.norm(aligned)), 12)
     1.0
     """
-    pair = preshape_pair(z, w, space)
-    aligned = pair.products[:, None] * pair.space.preshape(z)
-    return aligned[0] if pair.is_single else aligned
+    first, second, space, is_single = preshape_pair(z, w, space)
+    aligned: ComplexArray = np.vecdot(first, second)[:, None] * space.preshape(z)
+    return aligned[0] if is_single else aligned
 
 
 def real_gram(gram: ArrayLike) -> FloatArray:
@@ -166,22 +165,6 @@ def real_gram(gram: ArrayLike) -> FloatArray:
     return np.block([[matrix.real, -matrix.imag], [matrix.imag, matrix.real]]) + 0.0
 
 
-@dataclass(frozen=True)
-class PreshapePair:
-    """Two stacks of whitened pre-shapes that go together row by row."""
-
-    first: ComplexArray
-    second: ComplexArray
-    space: Space
-    is_single: bool
-
-    @property
-    def products(self) -> ComplexArray:
-        """Hermitian products ``first_k* second_k``."""
-        products: ComplexArray = np.vecdot(self.first, self.second)
-        return products
-
-
 def resolve_space(space: Space | None, Z: ArrayLike, name: str) -> Space:
     """Return `space`, or that of the set `Z`, or the landmarks that the last axis of `Z` counts."""
     chosen = choose_space(space, Z)
@@ -191,26 +174,20 @@ def resolve_space(space: Space | None, Z: ArrayLike, name: str) -> Space:
     return Landmarks(as_complex_rows(Z, name=name).shape[1])
 
 
-def preshape_pair(z: ArrayLike, w: ArrayLike, space: Space | None, missing: str = "error") -> PreshapePair:
-    """Return the whitened pre-shapes of two arguments, broadcast against each other.
+def preshape_pair(
+    z: ArrayLike, w: ArrayLike, space: Space | None, missing: str = "error"
+) -> tuple[ComplexArray, ComplexArray, Space, bool]:
+    """Return the whitened pre-shapes of two arguments, broadcast, their space, and whether both are single shapes.
 
     Where landmarks may be missing, the pre-shapes of a pair are those of the landmarks that both have, 0 elsewhere.
     """
     space = resolve_space(space, z, "z")
-    if allows_missing(missing, space):
-        (first, present), (second, other_present) = incomplete_rows(z, "z", space), incomplete_rows(w, "w", space)
-        check_same_count(len(first), len(second), "z", "w")
-        first, second = shared_pairs(*np.broadcast_arrays(first, present, second, other_present))
-    else:
-        first, second = space.whitened_preshapes(z, "z"), space.whitened_preshapes(w, "w")
-        check_same_count(len(first), len(second), "z", "w")
-        first, second = np.broadcast_arrays(first, second)
-    return PreshapePair(first, second, space, is_one_shape(z) and is_one_shape(w))
-
-
-def is_one_shape(Z: ArrayLike) -> bool:
-    """Tell a single configuration from a stack."""
-    return np.ndim(Z) == 1
+    first, second = unit_rows(z, "z", space, missing), unit_rows(w, "w", space, missing)
+    check_same_count(len(first), len(second), "z", "w")
+    first, second = np.broadcast_arrays(first, second)
+    if missing == "allow":
+        first, second = shared_pairs(first, second)
+    return first, second, space, np.ndim(z) == np.ndim(w) == 1
 
 
 def phases(products: ComplexArray) -> ComplexArray:

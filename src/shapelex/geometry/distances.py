@@ -5,18 +5,15 @@ from typing import Any
 import numpy as np
 
 from shapelex._arrays import keeps_array_kind
-from shapelex._typing import ArrayLike, BoolArray, ComplexArray, DistanceKind, FloatArray
+from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import check_choice
 from shapelex.geometry.alignment import preshape_pair, resolve_space
-from shapelex.geometry.missing import allows_missing, incomplete_rows, shared_pairs, shared_products
+from shapelex.geometry.missing import shared_pairs, shared_products, unit_rows
 from shapelex.spaces import Space
 from shapelex.spaces.base import row_norms
 
 DISTANCE_KINDS = ("full", "partial", "geodesic")
 _BLOCK_ENTRIES = 2_000_000
-
-Masks = tuple[BoolArray, BoolArray]
-"""Which landmarks are present in the rows of two stacks."""
 
 
 @keeps_array_kind
@@ -66,9 +63,9 @@ def distance(
     1.0472
     """
     check_choice(kind, DISTANCE_KINDS, "kind")
-    pair = preshape_pair(z, w, space, missing)
-    distances = row_distances(pair.first, pair.second, kind)
-    return distances[0] if pair.is_single else distances
+    first, second, _, is_single = preshape_pair(z, w, space, missing)
+    distances = row_distances(first, second, kind)
+    return distances[0] if is_single else distances
 
 
 @keeps_array_kind
@@ -113,33 +110,26 @@ def pairwise_distances(
     """
     check_choice(kind, DISTANCE_KINDS, "kind")
     space = resolve_space(space, Z, "Z")
-    if allows_missing(missing, space):
-        first, present = incomplete_rows(Z, "Z", space)
-        if W is None:
-            return pairwise_row_distances(first, None, kind, (present, present))
-        second, other_present = incomplete_rows(W, "W", space)
-        return pairwise_row_distances(first, second, kind, (present, other_present))
-    first = space.whitened_preshapes(Z, "Z")
-    return pairwise_row_distances(first, None if W is None else space.whitened_preshapes(W, "W"), kind)
+    first = unit_rows(Z, "Z", space, missing)
+    second = None if W is None else unit_rows(W, "W", space, missing)
+    return pairwise_row_distances(first, second, kind, has_missing=missing == "allow")
 
 
 def pairwise_row_distances(
-    first: ComplexArray, other: ComplexArray | None = None, kind: DistanceKind = "full", masks: Masks | None = None
+    first: ComplexArray, other: ComplexArray | None = None, kind: DistanceKind = "full", *, has_missing: bool = False
 ) -> FloatArray:
     """Return the distances between whitened pre-shapes, see :func:`pairwise_distances`.
 
-    Where landmarks are missing, `masks` tells which are present in the rows of both.
+    Missing landmarks are NaN.
     """
     second = first if other is None else other
     distances = np.empty((len(first), len(second)), dtype=np.result_type(first.real.dtype, second.real.dtype))
-    n_temporaries = 1 if masks is None else 4
+    n_temporaries = 4 if has_missing else 1
     rows_per_block = max(1, _BLOCK_ENTRIES // (n_temporaries * len(second)))
     for start in range(0, len(first), rows_per_block):
         block, columns = slice(start, start + rows_per_block), slice(start if other is None else 0, None)
-        some_masks = None if masks is None else (masks[0][block], masks[1][columns])
-        distances[block, columns] = _block_distances(
-            first[block], second[columns], kind, some_masks, (block.start, columns.start)
-        )
+        first_pair = (start, columns.start) if has_missing else None
+        distances[block, columns] = _block_distances(first[block], second[columns], kind, first_pair)
         if other is None:
             # The lower half is the upper one mirrored: half the work, and symmetric to the bit.
             distances[start:, block] = distances[block, start:].T
@@ -161,13 +151,13 @@ def row_residuals(first: ComplexArray, second: ComplexArray, products: ComplexAr
 
 
 def _block_distances(
-    first: ComplexArray, second: ComplexArray, kind: DistanceKind, masks: Masks | None, first_pair: tuple[int, int]
+    first: ComplexArray, second: ComplexArray, kind: DistanceKind, first_pair: tuple[int, int] | None
 ) -> FloatArray:
-    """Return the distances of all pairs of a block from their products, or from the rows where products cancel."""
-    if masks is None:
-        products: ComplexArray = first.conj() @ second.T
-    else:
-        products = shared_products(first, masks[0], second, masks[1], first_pair)
+    """Return the distances of all pairs of a block from their products, or from the rows where products cancel.
+
+    Where landmarks may be missing, `first_pair` tells the numbers of the first pair.
+    """
+    products = first.conj() @ second.T if first_pair is None else shared_products(first, second, first_pair)
     cosines = np.minimum(np.abs(products), 1)
     squares = (1 - cosines) * (1 + cosines)
     distances = _from_parts(np.sqrt(squares), cosines, kind)
@@ -177,8 +167,8 @@ def _block_distances(
     for start in range(0, len(rows), pairs_per_chunk):
         row, column = rows[start : start + pairs_per_chunk], columns[start : start + pairs_per_chunk]
         pairs = first[row], second[column]
-        if masks is not None:
-            pairs = shared_pairs(pairs[0], masks[0][row], pairs[1], masks[1][column])
+        if first_pair is not None:
+            pairs = shared_pairs(*pairs)
         distances[row, column] = row_distances(*pairs, kind)
     return distances
 

@@ -12,7 +12,7 @@ from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_configurations, as_numeric_array, check_same_count, name_rows
 from shapelex.exceptions import NotHorizontalError, ShapeInputError
-from shapelex.geometry.alignment import is_one_shape, phases, preshape_pair, remove_along, resolve_space
+from shapelex.geometry.alignment import phases, preshape_pair, remove_along, resolve_space
 from shapelex.geometry.distances import row_residuals
 from shapelex.spaces import Space
 from shapelex.spaces.base import row_norms
@@ -50,7 +50,7 @@ def horizontal_projection(z: ArrayLike, v: ArrayLike, space: Space | None = None
     vectors, _ = as_configurations(v, name="v", n_coordinates=space.n_coordinates)
     check_same_count(len(base), len(vectors), "z", "v")
     horizontal = space.unwhiten(remove_along(base, space.whiten_rows(vectors)))
-    return horizontal[0] if is_one_shape(z) and is_one_shape(v) else horizontal
+    return horizontal[0] if np.ndim(z) == np.ndim(v) == 1 else horizontal
 
 
 @keeps_array_kind
@@ -91,7 +91,7 @@ def exp(z: ArrayLike, v: ArrayLike, space: Space | None = None) -> ComplexArray:
     base = space.whitened_preshapes(z, "z")
     velocity = _whiten_horizontal(v, base, space)
     reached = space.unwhiten(exp_rows(base, velocity))
-    return reached[0] if is_one_shape(z) and is_one_shape(v) else reached
+    return reached[0] if np.ndim(z) == np.ndim(v) == 1 else reached
 
 
 @keeps_array_kind
@@ -126,9 +126,9 @@ def log(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> ComplexArray:
     >>> bool(np.isclose(np.linalg.norm(log(z, w)), distance(z, w, kind="geodesic")))
     True
     """
-    pair = preshape_pair(z, w, space)
-    vectors = pair.space.unwhiten(log_rows(pair.first, pair.second))
-    return vectors[0] if pair.is_single else vectors
+    first, second, space, is_single = preshape_pair(z, w, space)
+    vectors = space.unwhiten(log_rows(first, second))
+    return vectors[0] if is_single else vectors
 
 
 @keeps_array_kind
@@ -176,18 +176,18 @@ def geodesic(z: ArrayLike, w: ArrayLike, t: ArrayLike, space: Space | None = Non
     times = as_numeric_array(t, "t")
     if times.ndim > 1 or np.iscomplexobj(times) or not np.isfinite(times).all():
         raise ShapeInputError(f"t must be a finite time or a list of them, got shape {times.shape}.")
-    pair = preshape_pair(z, w, space)
-    products = pair.products
-    angles = np.arctan2(row_residuals(pair.first, pair.second, products), np.abs(products))
+    first, second, space, is_single = preshape_pair(z, w, space)
+    products = np.vecdot(first, second)
+    angles = np.arctan2(row_residuals(first, second, products), np.abs(products))
     # Linear combinations commute with whitening, so the pre-shapes themselves are combined: the ends stay exact.
-    start = phases(products)[:, None] * pair.space.preshape(z)
-    end = np.broadcast_to(pair.space.preshape(w), start.shape)
+    start = phases(products)[:, None] * space.preshape(z)
+    end = np.broadcast_to(space.preshape(w), start.shape)
     steps = np.atleast_1d(times).astype(angles.dtype)
     from_start = _sine_ratio(1 - steps, angles)
     from_end = _sine_ratio(steps, angles)
     path: Any = from_start[:, :, None] * start[:, None, :] + from_end[:, :, None] * end[:, None, :]
     configurations: ComplexArray = path[:, 0] if times.ndim == 0 else path
-    return configurations[0] if pair.is_single else configurations
+    return configurations[0] if is_single else configurations
 
 
 @keeps_array_kind
@@ -228,15 +228,14 @@ def parallel_transport(z: ArrayLike, w: ArrayLike, v: ArrayLike, space: Space | 
     >>> bool(np.allclose(carried, -log(w, z)))
     True
     """
-    pair = preshape_pair(z, w, space)
-    vectors = _whiten_horizontal(v, pair.first, pair.space)
-    products = pair.products
+    first, second, space, is_single = preshape_pair(z, w, space)
+    vectors = _whiten_horizontal(v, first, space)
+    products = np.vecdot(first, second)
     rotation = phases(products)[:, None]
-    end = rotation.conj() * pair.second
+    end = rotation.conj() * second
     factors = np.vecdot(end, vectors) / (1 + np.abs(products))
-    carried = rotation * (vectors - factors[:, None] * (pair.first + end))
-    transported = pair.space.unwhiten(carried)
-    return transported[0] if pair.is_single and is_one_shape(v) else transported
+    transported = space.unwhiten(rotation * (vectors - factors[:, None] * (first + end)))
+    return transported[0] if is_single and np.ndim(v) == 1 else transported
 
 
 def _whiten_horizontal(v: ArrayLike, base: ComplexArray, space: Space) -> ComplexArray:

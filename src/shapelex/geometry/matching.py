@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from shapelex._typing import ComplexArray, FloatArray
-from shapelex.geometry.distances import pairwise_row_distances
+from shapelex.geometry.distances import row_distances
 from shapelex.shapes.thumbnails import html_text
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def matched_distances(first: ComplexArray, second: ComplexArray) -> FloatArray:
     array([0., 0., 0.])
     """
     _, matches = linear_sum_assignment(1 - np.abs(first.conj() @ second.T) ** 2)
-    return np.asarray(pairwise_row_distances(first, second[matches]).diagonal(), dtype=np.float64)
+    return row_distances(first, second[matches]).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

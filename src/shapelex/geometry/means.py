@@ -16,7 +16,7 @@ from shapelex.exceptions import NonUniqueMeanWarning, ParameterError
 from shapelex.geometry.alignment import phases, rotate_onto
 from shapelex.geometry.distances import DISTANCE_KINDS, row_distances
 from shapelex.geometry.geodesics import exp_rows, log_rows
-from shapelex.geometry.missing import allows_missing, check_landmarks_present, complete_by, incomplete_rows
+from shapelex.geometry.missing import allows_missing, check_landmarks_present, complete_by, unit_rows
 from shapelex.shapes.opening import as_shapes
 from shapelex.shapes.storage import ArrayShapes, Shapes
 from shapelex.spaces import Space
@@ -92,7 +92,7 @@ def mean_shape(
         return turned_along(mean, completed[0])
     first = shapes.space.whitened_preshapes(shapes[:1], "Z")
     blocks = _preshape_blocks(shapes, check_weights(weights, len(shapes), first.real.dtype))
-    mean = _mean_row(blocks, kind, _resolve_tol(tol, first), max_iter, warn=True)
+    mean = _mean_row(blocks, kind, tol, max_iter, warn=True)
     return shapes.space.unwhiten(turned_along(mean, first[0]))
 
 
@@ -147,17 +147,18 @@ def _incomplete_mean(
     shapes: Shapes, kind: DistanceKind, weights: ArrayLike | None, tol: float | None, max_iter: int
 ) -> tuple[ComplexArray, ComplexArray, BoolArray]:
     """Return the mean of incomplete shapes, their completed pre-shapes, and which landmarks are present."""
-    rows, present = incomplete_rows(shapes[:], "Z", shapes.space)
+    rows = unit_rows(shapes[:], "Z", shapes.space, "allow")
     shares = check_weights(weights, len(rows), rows.real.dtype)
+    present = ~np.isnan(rows)
     check_landmarks_present(present)
-    limit = _resolve_tol(tol, rows)
+    rows = np.nan_to_num(rows)
 
     def average_completed(mean: ComplexArray) -> ComplexArray:
         completed = complete_by(mean, rows, present)
-        return _mean_row(lambda: [(completed, shares)], kind, limit, max_iter, warn=False)
+        return _mean_row(lambda: [(completed, shares)], kind, tol, max_iter, warn=False)
 
     # The most complete shape is the first mean; what it misses starts at its center.
-    mean = _iterate(average_completed, rows[int(np.argmax(present.sum(axis=1)))], kind, limit, max_iter)
+    mean = _iterate(average_completed, rows[int(np.argmax(present.sum(axis=1)))], kind, tol, max_iter)
     return mean, complete_by(mean, rows, present), present
 
 
@@ -166,11 +167,9 @@ def turned_along(mean: ComplexArray, first: ComplexArray) -> ComplexArray:
     return np.asarray(phases(np.vecdot(mean[None], first[None])) * mean)
 
 
-def _resolve_tol(tol: float | None, rows: ComplexArray) -> float:
-    return 64 * float(np.finfo(rows.real.dtype).eps) * float(np.sqrt(rows.shape[1])) if tol is None else tol
-
-
-def _mean_row(blocks: WeightedBlocks, kind: DistanceKind, tol: float, max_iter: int, *, warn: bool) -> ComplexArray:
+def _mean_row(
+    blocks: WeightedBlocks, kind: DistanceKind, tol: float | None, max_iter: int, *, warn: bool
+) -> ComplexArray:
     mean, is_unique = full_mean(blocks())
     if kind == "full":
         if warn and not is_unique:
@@ -186,9 +185,10 @@ def _mean_row(blocks: WeightedBlocks, kind: DistanceKind, tol: float, max_iter: 
 
 
 def _iterate(
-    step: Callable[[ComplexArray], ComplexArray], mean: ComplexArray, kind: str, tol: float, max_iter: int
+    step: Callable[[ComplexArray], ComplexArray], mean: ComplexArray, kind: str, tol: float | None, max_iter: int
 ) -> ComplexArray:
     """Replace the mean by the next one until it moves by no more than `tol`."""
+    tol = 64 * float(np.finfo(mean.dtype).eps) * float(np.sqrt(len(mean))) if tol is None else tol
     for _ in range(max_iter):
         last, mean = mean, step(mean)
         moved = float(row_distances(last[None], mean[None], "geodesic")[0])
@@ -220,29 +220,19 @@ def _preshape_blocks(shapes: Shapes, shares: FloatArray) -> WeightedBlocks:
 
 
 def full_mean(blocks: Iterable[tuple[ComplexArray, FloatArray]]) -> tuple[ComplexArray, bool]:
-    """Return the full mean of whitened pre-shapes with shares, and whether no other shape is as good."""
-    parts = iter(blocks)
-    first, second = next(parts), next(parts, None)
-    if second is None:
-        return full_mean_row(*first)
-    return leading_row(reduce(np.add, (_moments(*part) for part in chain([first, second], parts))))
+    """Return the full mean of whitened pre-shapes with shares, and whether no other shape is as good.
 
-
-def full_mean_row(rows: ComplexArray, shares: FloatArray) -> tuple[ComplexArray, bool]:
-    """Return the leading eigenvector of ``Σ share_k x_k x_k*``, by way of the smaller of its two Gram matrices."""
-    n_samples, n_coordinates = rows.shape
-    if n_samples >= n_coordinates:
-        return leading_row(_moments(rows, shares))
-    scaled = np.sqrt(shares)[:, None] * rows
-    leading, is_unique = leading_row(scaled.conj() @ scaled.T)
-    mean = scaled.T @ leading
-    return np.asarray(mean / np.linalg.norm(mean)), is_unique
-
-
-def _moments(rows: ComplexArray, shares: FloatArray) -> ComplexArray:
-    scaled = np.sqrt(shares)[:, None] * rows
-    moments: ComplexArray = scaled.T @ scaled.conj()
-    return moments
+    It is the leading eigenvector of ``Σ share_k x_k x_k*``, found from the smaller of its two Gram matrices where all
+    rows come in one block.
+    """
+    scaled = (np.sqrt(shares)[:, None] * rows for rows, shares in blocks)
+    first, second = next(scaled), next(scaled, None)
+    if second is None and len(first) < first.shape[1]:
+        leading, is_unique = leading_row(first.conj() @ first.T)
+        mean = first.T @ leading
+        return np.asarray(mean / np.linalg.norm(mean)), is_unique
+    parts = chain([first], [] if second is None else [second], scaled)
+    return leading_row(reduce(np.add, (part.T @ part.conj() for part in parts)))
 
 
 def leading_row(matrix: ComplexArray) -> tuple[ComplexArray, bool]:

@@ -23,11 +23,13 @@ def allows_missing(missing: str, space: Space) -> bool:
     return missing == "allow"
 
 
-def incomplete_rows(Z: ArrayLike, name: str, space: Space) -> tuple[ComplexArray, BoolArray]:
-    """Return landmarks centered on those present, of norm 1, 0 where missing; and which are present."""
+def unit_rows(Z: ArrayLike, name: str, space: Space, missing: str) -> ComplexArray:
+    """Return whitened pre-shapes; where landmarks may be missing, those are NaN, and the others a pre-shape."""
+    if not allows_missing(missing, space):
+        return space.whitened_preshapes(Z, name)
     space.check_space_of(Z, name)
     configurations, present, _ = as_incomplete_configurations(Z, name=name, n_coordinates=space.n_coordinates)
-    return normalized_on(configurations, present, name), present
+    return np.where(present, normalized_on(configurations, present, name), np.nan).astype(configurations.dtype)
 
 
 def normalized_on(Z: ComplexArray, present: BoolArray, name: str) -> ComplexArray:
@@ -38,11 +40,9 @@ def normalized_on(Z: ComplexArray, present: BoolArray, name: str) -> ComplexArra
     return np.asarray(centered / sizes[:, None])
 
 
-def shared_pairs(
-    first: ComplexArray, first_present: BoolArray, second: ComplexArray, second_present: BoolArray
-) -> tuple[ComplexArray, ComplexArray]:
+def shared_pairs(first: ComplexArray, second: ComplexArray) -> tuple[ComplexArray, ComplexArray]:
     """Return both stacks, row by row centered on the landmarks that a pair shares, of norm 1 there and 0 elsewhere."""
-    shared = first_present & second_present
+    shared = ~(np.isnan(first) | np.isnan(second))
     too_few = np.count_nonzero(shared, axis=1) < min(_MIN_SHARED, shared.shape[1])
     if too_few.any():
         raise NonFiniteError(
@@ -51,20 +51,15 @@ def shared_pairs(
     return normalized_on(first, shared, "z"), normalized_on(second, shared, "w")
 
 
-def shared_products(
-    first: ComplexArray,
-    first_present: BoolArray,
-    second: ComplexArray,
-    second_present: BoolArray,
-    first_pair: tuple[int, int],
-) -> ComplexArray:
+def shared_products(first: ComplexArray, second: ComplexArray, first_pair: tuple[int, int]) -> ComplexArray:
     """Return products ``z* w`` of all pairs, each re-centered and of norm 1 on the landmarks that it shares.
 
     They come from sums over the shared landmarks, which are matrix products; near 1 they are only as good as those
     sums. Errors count pairs from `first_pair`.
     """
     real = first.real.dtype
-    a, b = first_present.astype(real), second_present.astype(real)
+    a, b = (~np.isnan(first)).astype(real), (~np.isnan(second)).astype(real)
+    first, second = np.nan_to_num(first), np.nan_to_num(second)
     counts = a @ b.T
     too_few = counts < min(_MIN_SHARED, a.shape[1]) - 0.5
     if too_few.any():

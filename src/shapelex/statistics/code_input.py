@@ -15,7 +15,7 @@ from shapelex._validation import as_numeric_array
 from shapelex.coding import SparseCodes
 from shapelex.exceptions import CodesError, ParameterTypeError
 from shapelex.geometry.alignment import phases
-from shapelex.geometry.means import full_mean_row
+from shapelex.geometry.means import full_mean
 from shapelex.spaces import Space
 from shapelex.spaces.base import row_norms
 from shapelex.statistics.data import as_columns, check_magnitude
@@ -66,7 +66,7 @@ class CodeInput:
             rows = self.weights @ self.space.whiten(self.atoms)
         norms = row_norms(rows)
         unit = rows / np.where(norms > 0, norms, 1)[:, None]
-        mean, _ = full_mean_row(unit, np.full(len(unit), 1 / len(unit)))
+        mean, _ = full_mean([(unit, np.full(len(unit), 1 / len(unit)))])
         if self.atoms is None:
             # No direction is distinguished: the largest entry of the mean is made positive.
             mean = mean * np.conj(phases(mean[np.argmax(np.abs(mean))][None]))[0]
