@@ -42,18 +42,17 @@ class Changes:
 
         After it most shapes keep their direction and their handedness, and the first one keeps its start point.
         """
-        is_reversed, shift = self.is_reversed, self.shift
-        if _is_minority(~is_reversed):
-            # rev ∘ roll_s = roll_(−s) ∘ rev
-            is_reversed, shift = ~is_reversed, -shift
-        is_mirrored = ~self.is_mirrored if _is_minority(~self.is_mirrored) else self.is_mirrored
-        return Changes((shift - shift[0]) % n_points, is_reversed, is_mirrored)
+        turns = _are_most(self.is_reversed)
+        # rev ∘ roll_s = roll_(−s) ∘ rev
+        shift = -self.shift if turns else self.shift
+        return Changes(
+            (shift - shift[0]) % n_points, self.is_reversed ^ turns, self.is_mirrored ^ _are_most(self.is_mirrored)
+        )
 
 
-def _is_minority(flags: BoolArray) -> bool:
-    """Tell whether fewer than half of the flags are set; of halves, the one of the first flag counts as more."""
-    n_set, n_all = int(np.count_nonzero(flags)), len(flags)
-    return 2 * n_set < n_all or (2 * n_set == n_all and not flags[0])
+def _are_most(flags: BoolArray) -> bool:
+    """Tell whether most flags are set; of halves, the one of the first flag counts as more."""
+    return bool(2 * np.count_nonzero(flags) + flags[0] > len(flags))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +114,14 @@ class CyclicSearch:
         variants = np.array(self.variants)[numbers // self.n_points]
         return Changes(numbers % self.n_points, variants[:, 0], variants[:, 1])
 
+    def apply(self, Z: ComplexArray, numbers: IntArray) -> ComplexArray:
+        """Return configurations after the changes of some numbers."""
+        return self.changes(numbers).apply(Z, self.space)
+
     def spectra(self, preshapes: ComplexArray) -> ComplexArray:
-        """Return what :meth:`squared_products` needs of pre-shapes."""
-        return fft.fft(self._by_point(preshapes), axis=-1) if self.start else preshapes[:, None, :]
+        """Return what :meth:`squared_products` needs of pre-shapes, shape (n_shapes, n_per_point, n_points)."""
+        by_point = preshapes.reshape(len(preshapes), -1, self.n_points)
+        return fft.fft(by_point) if self.start else by_point
 
     def duals(self, targets: ComplexArray) -> list[ComplexArray]:
         """Return what multiplies the spectra for each variant: the conjugate spectrum of ``Phi m``.
@@ -130,8 +134,7 @@ class CyclicSearch:
             changed = targets.conj() if is_mirrored else targets
             if is_reversed:
                 changed = self.space.reverse_rows(changed)
-            dual = changed @ self.space.gram.T.astype(changed.dtype)
-            duals.append((fft.fft(self._by_point(dual), axis=-1) if self.start else dual[:, None, :]).conj())
+            duals.append(self.spectra(changed @ self.space.gram.T.astype(changed.dtype)).conj())
         return duals
 
     def squared_products(self, spectra: ComplexArray, targets: ComplexArray) -> FloatArray:
@@ -139,11 +142,9 @@ class CyclicSearch:
         squares = np.empty((len(spectra), len(self.variants), self.n_points), dtype=spectra.real.dtype)
         for number, (dual, (is_reversed, _)) in enumerate(zip(self.duals(targets), self.variants, strict=True)):
             terms = dual * spectra
+            products = terms[:, 0] if terms.shape[1] == 1 else terms.sum(axis=1)
             if self.start:
-                products = terms[:, 0] if terms.shape[1] == 1 else terms.sum(axis=1)
                 products = fft.fft(products, norm="forward") if is_reversed else fft.ifft(products)
-            else:
-                products = terms.sum(axis=2)
             squares[:, number] = products.real**2 + products.imag**2
         return squares.reshape(len(spectra), -1)
 
@@ -171,15 +172,12 @@ class CyclicSearch:
         chosen: IntArray = np.argmax(is_close, axis=1)
         for row in np.flatnonzero(np.count_nonzero(is_close, axis=1) > 1):
             candidates = np.flatnonzero(is_close[row])
-            changed = self.changes(candidates).apply(np.repeat(preshapes[row, None], len(candidates), 0), self.space)
+            changed = self.apply(np.repeat(preshapes[row, None], len(candidates), 0), candidates)
             target = targets[row % len(targets), None]
             residuals = row_distances(self.space.whiten_rows(target), self.space.whiten_rows(changed))
             noise = 32 * np.finfo(residuals.dtype).eps
             chosen[row] = candidates[np.argmax(residuals <= residuals.min() + noise)]
         return chosen
-
-    def _by_point(self, Z: ComplexArray) -> ComplexArray:
-        return Z.reshape(len(Z), -1, self.n_points)
 
 
 def _rounding_of(squares: FloatArray) -> float:

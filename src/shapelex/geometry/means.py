@@ -88,8 +88,7 @@ def mean_shape(
         raise ParameterError(f"{parameter('tol')} must be positive, got {tol}.")
     shapes = as_shapes(Z, space, name="Z")
     if allows_missing(missing, shapes.space):
-        mean, completed, _ = _incomplete_mean(shapes, kind, weights, tol, max_iter)
-        return turned_along(mean, completed[0])
+        return _incomplete_mean(shapes, kind, weights, tol, max_iter)[0]
     first = shapes.space.whitened_preshapes(shapes[:1], "Z")
     blocks = _preshape_blocks(shapes, check_weights(weights, len(shapes), first.real.dtype))
     mean = _mean_row(blocks, kind, tol, max_iter, warn=True)
@@ -137,8 +136,7 @@ def align_to_mean(
     shapes = as_shapes(Z, space, name="Z")
     if allows_missing(missing, shapes.space):
         mean, completed, present = _incomplete_mean(shapes, kind, weights, None, 1000)
-        turned = phases(completed.conj() @ turned_along(mean, completed[0]))[:, None] * completed
-        return np.where(present, turned, np.nan).astype(turned.dtype)
+        return np.where(present, rotate_onto(completed, mean, shapes.space), np.nan).astype(mean.dtype)
     mean = mean_shape(shapes, kind, weights)
     return np.concatenate([rotate_onto(block.configurations, mean, shapes.space) for block in shapes.blocks()])
 
@@ -159,7 +157,8 @@ def _incomplete_mean(
 
     # The most complete shape is the first mean; what it misses starts at its center.
     mean = _iterate(average_completed, rows[int(np.argmax(present.sum(axis=1)))], kind, tol, max_iter)
-    return mean, complete_by(mean, rows, present), present
+    completed = complete_by(mean, rows, present)
+    return turned_along(mean, completed[0]), completed, present
 
 
 def turned_along(mean: ComplexArray, first: ComplexArray) -> ComplexArray:

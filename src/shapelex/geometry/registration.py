@@ -14,7 +14,7 @@ from shapelex._validation import check_count, check_flag
 from shapelex.exceptions import ParameterError, ShapeInputError, UnsupportedBySpaceError
 from shapelex.geometry.alignment import phases
 from shapelex.geometry.cyclic_search import Changes, CyclicSearch
-from shapelex.geometry.distances import row_distances
+from shapelex.geometry.distances import distance, row_distances
 from shapelex.geometry.means import full_mean, turned_along
 from shapelex.shapes.opening import read_configurations
 from shapelex.shapes.preparation import Preparation
@@ -206,7 +206,7 @@ def register(
         raise ParameterError(f'{parameter("to")} must be "mean" or configurations to register to, got {to!r}.')
     targets = None if to_mean else _given_targets(to, len(configurations), space)
     search = CyclicSearch(space, **changeable)
-    curves = _Curves(configurations, space, search)
+    curves = _Curves(configurations, search)
     n_iter, converged = 0, True
     if targets is None:
         mean, n_iter, converged = curves.register_to_mean(n_starts, max_iter, generator)
@@ -228,8 +228,7 @@ def register(
         moved = fractions != 0
         registered[moved] = _shift_landmarks(registered[moved], fractions[moved])
     rotation, before, after = _compare(configurations, registered, targets, space)
-    given = getattr(Z, "preparation", None)
-    resampling = None if given is None else given.resampling
+    resampling = getattr(getattr(Z, "preparation", None), "resampling", None)
     return Registration(
         configurations=registered,
         target=targets[0] if len(targets) == 1 else targets,
@@ -279,7 +278,6 @@ class _Curves:
     """Configurations and the changes that are allowed; pre-shapes are computed in blocks, whenever they are needed."""
 
     configurations: ComplexArray
-    space: Space
     search: CyclicSearch
 
     def register_to_mean(
@@ -295,14 +293,12 @@ class _Curves:
             trial = self
             if n_shapes > _MAX_TRIAL_SHAPES:
                 trial = replace(self, configurations=self.configurations[np.sort(drawn[:_MAX_TRIAL_SHAPES])])
-            singles = self.space.preshapes(self.configurations[drawn[: n_starts - 1]])
-            means, losses = [], []
-            for first in (mean, *singles):
-                means.append(trial._descend(first, max_iter)[0])
-                losses.append(trial._loss(means[-1]))
+            singles = self.search.space.preshapes(self.configurations[drawn[: n_starts - 1]])
+            found = [trial._descend(first, max_iter) for first in (mean, *singles)]
+            losses = np.array([loss for _, _, _, loss in found])
             # The first of equals, so that shapes that are registered already stay.
-            mean = means[np.argmax(np.array(losses) <= min(losses) * (1 + 1e-9) + 1e-15)]
-        return self._descend(mean, max_iter)
+            mean = found[np.argmax(losses <= losses.min() * (1 + 1e-9) + 64 * np.finfo(mean.dtype).eps)][0]
+        return self._descend(mean, max_iter)[:3]
 
     def settle(self, targets: ComplexArray) -> Changes:
         """Return the closest changes to one target, or to one per shape."""
@@ -315,28 +311,22 @@ class _Curves:
     def mean(self, changes: Changes | None = None) -> ComplexArray:
         """Return the full mean pre-shape of the changed shapes, or of the shapes as they came."""
         blocks = (
-            preshapes if changes is None else changes.of(numbers).apply(preshapes, self.space)
+            preshapes if changes is None else changes.of(numbers).apply(preshapes, self.search.space)
             for numbers, preshapes in self._blocks()
         )
-        return mean_preshape(blocks, len(self.configurations), self.space)
+        return mean_preshape(blocks, len(self.configurations), self.search.space)
 
     def _blocks(self, numbers: IntArray | None = None) -> Iterator[tuple[IntArray, ComplexArray]]:
         """Yield blocks of the shapes of some numbers, all by default, as pre-shapes."""
         numbers = np.arange(len(self.configurations)) if numbers is None else numbers
-        n_rows = max(1, _BLOCK_ENTRIES // max(self.space.n_coordinates, self.search.n_changes))
+        space = self.search.space
+        n_rows = max(1, _BLOCK_ENTRIES // max(space.n_coordinates, self.search.n_changes))
         for start in range(0, len(numbers), n_rows):
             block = numbers[start : start + n_rows]
-            yield block, self.space.preshapes(self.configurations[block], first_row=int(block[0]))
+            yield block, space.preshapes(self.configurations[block], first_row=int(block[0]))
 
-    def _loss(self, mean: ComplexArray) -> float:
-        largest = [
-            self.search.squared_products(self.search.spectra(preshapes), mean[None]).max(axis=1)
-            for _, preshapes in self._blocks()
-        ]
-        return 1 - float(np.concatenate(largest).mean())
-
-    def _descend(self, mean: ComplexArray, max_iter: int) -> tuple[ComplexArray, int, bool]:
-        """Register and average in turn; return the mean, the iterations, and whether nothing changed any more.
+    def _descend(self, mean: ComplexArray, max_iter: int) -> tuple[ComplexArray, int, bool, float]:
+        """Register and average in turn; return the mean, the iterations, whether these settled, and the loss.
 
         Both halves of a turn lower ``Σ_k d_F(m, g_k(z_k))²``. When the mean moves by δ, no product changes by more, so
         shapes whose best product leads by more than 2 δ keep their change and are not looked at.
@@ -344,7 +334,7 @@ class _Curves:
         The more shapes, the smaller the steps in which the mean moves on. The means of many shapes are therefore moved
         further in the direction of the last step (Nesterov's method, started again where the sum has risen).
         """
-        space, n_shapes = self.space, len(self.configurations)
+        search, space, n_shapes = self.search, self.search.space, len(self.configurations)
         chosen = np.full(n_shapes, -1)
         gaps: FloatArray = np.full(n_shapes, -np.inf)
         # Σ_k z_k z_k* of the changed pre-shapes.
@@ -354,22 +344,20 @@ class _Curves:
         for n_iter in range(max_iter + 1):
             settled = True
             for numbers, preshapes in self._blocks(np.flatnonzero(gaps <= 0)):
-                closest, gaps[numbers] = self.search.closest(preshapes, mean)
-                moved = np.flatnonzero(closest != chosen[numbers])
-                if len(moved):
+                closest, gaps[numbers] = search.closest(preshapes, mean)
+                moved = closest != chosen[numbers]
+                if moved.any():
                     settled = False
                     part = preshapes[moved]
                     if n_iter:
-                        before = self.search.changes(chosen[numbers[moved]]).apply(part, space)
-                        moments -= before.T @ before.conj()
-                    after = self.search.changes(closest[moved]).apply(part, space)
-                    moments += after.T @ after.conj()
+                        moments -= _moments(search.apply(part, chosen[numbers[moved]]))
+                    moments += _moments(search.apply(part, closest[moved]))
                     chosen[numbers] = closest
             converged = settled and exact and n_iter < max_iter
             if converged or n_iter == max_iter:
                 break
             if settled:
-                following = self.mean(self.search.changes(chosen))
+                following = self.mean(search.changes(chosen))
             else:
                 # One step of the power method already lowers the loss, at a small part of the price of an eigenvector.
                 raised = moments @ (space.gram @ mean)
@@ -381,9 +369,15 @@ class _Curves:
                     following /= space.norm(following)
                     largest, last = size, step
                 following = following.astype(mean.dtype)
-            gaps -= 2 * _distance_moved(mean, following, space)
+            gaps -= 2 * distance(mean, following, "partial", space)
             mean, exact = following, settled
-        return mean, n_iter, converged
+        dual = space.gram @ mean
+        return mean, n_iter, converged, 1 - float(np.vdot(dual, moments @ dual).real) / n_shapes
+
+
+def _moments(Z: ComplexArray) -> ComplexArray:
+    moments: ComplexArray = Z.T @ Z.conj()
+    return moments
 
 
 def mean_preshape(blocks: Iterable[ComplexArray], n_shapes: int, space: Space) -> ComplexArray:
@@ -395,30 +389,21 @@ def mean_preshape(blocks: Iterable[ComplexArray], n_shapes: int, space: Space) -
     return np.asarray(space.unwhiten(turned_along(mean, first[0]).astype(first.dtype)))
 
 
-def _distance_moved(first: ComplexArray, second: ComplexArray, space: Space) -> float:
-    rows = space.whiten_rows(np.stack([first, second]))
-    return float(row_distances(rows[:1], rows[1:], "partial")[0])
-
-
 def _row_blocks(Z: ComplexArray, n_entries: int = 1) -> Iterator[slice]:
     """Yield consecutive rows of which each needs memory for `n_entries` numbers per coordinate."""
     n_rows = max(1, _BLOCK_ENTRIES // (n_entries * int(Z.shape[1])))
     return (slice(start, min(start + n_rows, len(Z))) for start in range(0, len(Z), n_rows))
 
 
-def _compare(
-    configurations: ComplexArray, registered: ComplexArray, targets: ComplexArray, space: Space
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _compare(configurations: ComplexArray, registered: ComplexArray, targets: ComplexArray, space: Space) -> FloatArray:
     """Return the rotations of registered shapes onto their targets, and the full distances before and after."""
-    rotation, before, after = (np.empty(len(registered), dtype=registered.real.dtype) for _ in range(3))
-    ends = space.unit_rows(targets)
+    found = []
     for rows in _row_blocks(registered):
-        end = ends[rows] if len(ends) > 1 else ends
-        start = space.unit_rows(registered[rows])
-        rotation[rows] = np.angle(phases(np.vecdot(start, end)))
-        before[rows] = row_distances(space.unit_rows(configurations[rows]), end)
-        after[rows] = row_distances(start, end)
-    return rotation, before, after
+        end = space.unit_rows(targets[rows] if len(targets) > 1 else targets)
+        before, after = space.unit_rows(configurations[rows]), space.unit_rows(registered[rows])
+        rotations = np.angle(phases(np.vecdot(after, end)))
+        found.append([rotations, row_distances(before, end), row_distances(after, end)])
+    return np.concatenate(found, axis=1)
 
 
 def _refine_with_mean(
@@ -448,8 +433,7 @@ def _refine_with_mean(
 
 def _around_zero(shifts: FloatArray, n_points: int) -> FloatArray:
     """Return the same start points, at most half of the points away either way."""
-    wrapped: FloatArray = (shifts + n_points / 2) % n_points - n_points / 2
-    return np.where(np.abs(shifts) <= n_points / 2, shifts, wrapped)
+    return shifts - n_points * np.round(shifts / n_points)
 
 
 def _shift_landmarks(Z: ComplexArray, shifts: FloatArray) -> ComplexArray:
@@ -471,41 +455,32 @@ def _closest_fractions(registered: ComplexArray, targets: ComplexArray, space: S
     Shifts are at most half of the points either way, and 0 where no other is better.
     """
     n_shapes, n_points = registered.shape
-    steps = _angular_steps(n_points)
+    steps, n_grid = _angular_steps(n_points), _GRID_STEPS * n_points
+    # Sorted by modulus, so that no shift wins where it is as good as any.
+    grid = fft.fftfreq(n_grid, 1 / n_points)
+    order = np.argsort(np.abs(grid), kind="stable")
     duals = fft.fft(targets.astype(np.complex128)).conj() / n_points
     found: FloatArray = np.empty(n_shapes)
     for rows in _row_blocks(registered, _GRID_STEPS):
         preshapes = space.preshapes(registered[rows]).astype(np.complex128)
         terms = fft.fft(preshapes) * (duals[rows] if len(duals) > 1 else duals)
-        grid_shifts, on_grid = _best_on_grid(terms)
-        fractions = grid_shifts
+        padded = np.zeros((len(terms), n_grid), dtype=np.complex128)
+        padded[:, fft.ifftshift(np.arange(n_points) - n_points // 2)] = terms
+        squares = (np.abs(fft.ifft(padded)[:, order]) * n_grid) ** 2
+        on_grid = squares.max(axis=1)
+        is_close = squares >= on_grid[:, None] - 64 * np.finfo(np.float64).eps
+        fractions = grid_shifts = grid[order[np.argmax(is_close, axis=1)]]
         for _ in range(_NEWTON_STEPS):
             turned = terms * np.exp(fractions[:, None] * steps)
             value, slope, bend = turned.sum(axis=1), turned @ steps, turned @ steps**2
             first = (value.conj() * slope).real
             second = np.abs(slope) ** 2 + (value.conj() * bend).real
-            curved = second < 0
-            step = np.where(curved, -first / np.where(curved, second, -1.0), 0.0)
+            step = np.divide(-first, second, out=np.zeros_like(first), where=second < 0)
             fractions = fractions + np.clip(step, -0.0625, 0.0625)
         reached = np.abs((terms * np.exp(fractions[:, None] * steps)).sum(axis=1)) ** 2
         fractions = np.where(reached >= on_grid, fractions, grid_shifts)
         found[rows] = np.where(np.abs(fractions) < _NO_FRACTION, 0.0, fractions)
     return found
-
-
-def _best_on_grid(terms: ComplexArray) -> tuple[FloatArray, FloatArray]:
-    """Return the best shifts by eighths of a point, and their squared products."""
-    n_shapes, n_points = terms.shape
-    n_grid = _GRID_STEPS * n_points
-    grid = fft.fftfreq(n_grid, 1 / n_points)
-    # Sorted by modulus, so that no shift wins where it is as good as any.
-    order = np.argsort(np.abs(grid), kind="stable")
-    padded = np.zeros((n_shapes, n_grid), dtype=terms.dtype)
-    padded[:, np.round(fft.fftfreq(n_points, 1 / n_points)).astype(int) % n_grid] = terms
-    squares = (np.abs(fft.ifft(padded)[:, order]) * n_grid) ** 2
-    best = squares.max(axis=1)
-    is_close = squares >= best[:, None] - 64 * np.finfo(np.float64).eps
-    return grid[order[np.argmax(is_close, axis=1)]], best
 
 
 def _angular_steps(n_points: int) -> ComplexArray:
