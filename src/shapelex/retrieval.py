@@ -218,10 +218,10 @@ def _nearest_on_device(queries: ComplexArray, shapes: TensorShapes, k: int, sear
 
     rows = DeviceWhitening(space, to_device, shapes.name).preshapes(tensor, shapes.dtype)
     spectra = rows @ to_device(space.unwhiten(np.eye(space.n_coordinates, dtype=np.complex128)))
-    spectra = spectra.reshape(len(rows), -1, search.n_points if search.start else space.n_coordinates)
+    spectra = spectra.reshape(len(rows), -1, search.n_points)
     if search.start:
         spectra = torch.fft.fft(spectra)
-    n_rows = max(1, _MOST_PRODUCTS // (spectra.shape[2] * _BLOCK_QUERIES))
+    n_rows = max(1, _MOST_PRODUCTS // (space.n_coordinates * _BLOCK_QUERIES))
     found = []
     for start in range(0, len(queries), _BLOCK_QUERIES):
         duals = search.duals(queries[start : start + _BLOCK_QUERIES])
@@ -231,11 +231,10 @@ def _nearest_on_device(queries: ComplexArray, shapes: TensorShapes, k: int, sear
             part = spectra[row : row + n_rows]
             products = []
             for dual, reverse in variants:
+                terms = torch.einsum("qpn,rpn->qrn", dual, part)
                 if search.start:
-                    terms = torch.einsum("qpn,rpn->qrn", dual, part)
-                    products.append(torch.fft.fft(terms, norm="forward") if reverse else torch.fft.ifft(terms))
-                else:
-                    products.append(torch.einsum("qpn,rpn->qr", dual, part)[:, :, None])
+                    terms = torch.fft.fft(terms, norm="forward") if reverse else torch.fft.ifft(terms)
+                products.append(terms)
             squares = [one.real.square() + one.imag.square() for one in products]
             largest.append(torch.stack([one.amax(dim=2) for one in squares]).amax(dim=0))
         found += [_first_smallest(-row, k) for row in to_numpy(torch.cat(largest, dim=1))]
