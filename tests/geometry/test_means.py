@@ -3,8 +3,10 @@ import pytest
 from hypothesis import given, settings
 
 import shapelex as sx
-from shapelex.exceptions import ConvergenceWarning, NonUniqueMeanWarning, ShapeInputError
+from shapelex.exceptions import ConvergenceWarning, CoordinateCountError, NonUniqueMeanWarning, ShapeInputError
+from shapelex.shapes import storage
 from tests import oracles, strategies
+from tests.shapes.test_stored import Recorder
 
 KINDS = ["full", "partial", "geodesic"]
 
@@ -86,12 +88,29 @@ def test_more_coordinates_than_shapes_and_fewer(rng):
 
 
 def test_warns_when_not_unique():
-    z, w = np.array([1, -1, 0, 0]) + 0j, np.array([0, 0, 1, -1]) + 0j
-    with pytest.warns(NonUniqueMeanWarning, match="not unique"):
-        sx.mean_shape([z, w])
+    Z = np.array([[1, -1, 0, 0], [0, 0, 1, -1]]) + 0j
+    many = np.tile(Z, (20, 1))
+    for shapes in (Z, many, Recorder(many)):
+        with pytest.warns(NonUniqueMeanWarning, match="not unique") as warned:
+            sx.mean_shape(shapes)
+        assert warned[0].filename == __file__
     # A small gap is enough.
-    mean = sx.mean_shape([z, w], weights=[1, 1 - 1e-6])
-    assert sx.distance(mean, z) < 1e-6
+    mean = sx.mean_shape(Z, weights=[1, 1 - 1e-6])
+    assert sx.distance(mean, Z[0]) < 1e-6
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_more_than_a_block_of_stored_shapes_is_read(kind, monkeypatch, rng):
+    monkeypatch.setattr(storage, "BLOCK_ROWS", 16)
+    space, weights = sx.BSpline(6), rng.random(50)
+    Z = cluster(space, 3, n_shapes=50)
+    stored = Recorder(Z)
+    for mean_of in (sx.mean_shape, sx.align_to_mean):
+        expected = mean_of(Z, kind, weights, space)
+        np.testing.assert_allclose(mean_of(stored, kind, weights, space), expected, atol=1e-11)
+    assert 1 < stored.most_rows <= 16
+    with pytest.raises(CoordinateCountError, match="Z has 6 coordinates per shape, but the space has 5"):
+        sx.mean_shape(stored, kind, space=sx.BSpline(5))
 
 
 def test_warns_when_not_converged():
