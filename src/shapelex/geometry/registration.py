@@ -14,7 +14,7 @@ from shapelex._validation import check_count, check_flag
 from shapelex.exceptions import ParameterError, ShapeInputError, UnsupportedBySpaceError
 from shapelex.geometry.alignment import phases
 from shapelex.geometry.cyclic_search import Changes, CyclicSearch
-from shapelex.geometry.distances import distance, row_distances
+from shapelex.geometry.distances import row_distances
 from shapelex.geometry.means import full_mean, turned_along
 from shapelex.shapes.opening import read_configurations
 from shapelex.shapes.preparation import Preparation
@@ -345,8 +345,8 @@ class _Curves:
             settled = True
             for numbers, preshapes in self._blocks(np.flatnonzero(gaps <= 0)):
                 closest, gaps[numbers] = search.closest(preshapes, mean)
-                moved = closest != chosen[numbers]
-                if moved.any():
+                moved = np.flatnonzero(closest != chosen[numbers])
+                if len(moved):
                     settled = False
                     part = preshapes[moved]
                     if n_iter:
@@ -369,7 +369,8 @@ class _Curves:
                     following /= space.norm(following)
                     largest, last = size, step
                 following = following.astype(mean.dtype)
-            gaps -= 2 * distance(mean, following, "partial", space)
+            before, after = space.whiten_rows(np.stack([mean, following]))
+            gaps -= 2 * row_distances(before[None], after[None], "partial")
             mean, exact = following, settled
         dual = space.gram @ mean
         return mean, n_iter, converged, 1 - float(np.vdot(dual, moments @ dual).real) / n_shapes
