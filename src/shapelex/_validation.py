@@ -53,9 +53,8 @@ def as_numeric_array(array: ArrayLike, name: str) -> np.ndarray[Any, Any]:
             bad = np.any(masked.reshape(len(masked), -1), axis=1)
             raise NonFiniteError(f"{name} has masked entries in {name_rows(bad)}: fill them or drop these rows.")
         array = array.data
-    is_plain = isinstance(array, np.ndarray)
     try:
-        converted = to_numpy(array) if not is_plain and is_foreign(array) else np.asarray(array)
+        converted = to_numpy(array) if is_foreign(array) else np.asarray(array)
     except ValueError as error:
         raise ArrayTypeError(
             f"{name} must be a rectangular array of numbers, but its rows differ in length; "
@@ -184,18 +183,19 @@ def check_finite(configurations: ComplexArray, name: str, first_row: int = 0, *,
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(configurations.sum()):
             return
-    has_nan, has_infinite = bool(np.isnan(configurations).any()), bool(np.isinf(configurations).any())
-    if not has_infinite and (allows_missing or not has_nan):
+    is_wrong = (np.isinf(configurations) if allows_missing else ~np.isfinite(configurations)).any(axis=1)
+    if not is_wrong.any():
         return
+    rows = name_rows(is_wrong, first_row)
     if allows_missing:
-        rows = name_rows(np.isinf(configurations).any(axis=1), first_row)
         raise NonFiniteError(
             f"{name} has infinite coordinates in {rows}: only NaN stands for a missing landmark; remove these shapes, "
             "or replace these coordinates by NaN."
         )
+    has_nan, has_infinite = np.isnan(configurations).any(), np.isinf(configurations).any()
     word = "NaN or infinite coordinates" if has_nan and has_infinite else "NaN" if has_nan else "infinite coordinates"
     raise NonFiniteError(
-        f"{name} has {word} in {name_rows(~np.isfinite(configurations).all(axis=1), first_row)}: remove these shapes"
+        f"{name} has {word} in {rows}: remove these shapes"
         f"{', or fill in their missing landmarks by sx.impute' if has_nan else ', or correct them'}."
     )
 

@@ -19,7 +19,7 @@ from shapelex.exceptions import ShapeFileError, ShapelexError
 from shapelex.io.assembly import SAME_COUNTS, Found, Wanted, assemble, check_cells, check_texts, mixed_note
 from shapelex.io.formats import npz
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.columns import METADATA, Column, ColumnKind, SeriesNumbers, cast_column
+from shapelex.shapes.columns import ABSENT, METADATA, Column, ColumnKind, SeriesNumbers, cast_column
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.set import join_blocks
 from shapelex.spaces import Landmarks, Space
@@ -35,9 +35,6 @@ _BATCH_BYTES = 1 << 26
 # What a shape takes in memory beside its points.
 _SHAPE_BYTES = 1 << 10
 _PROVENANCES_KEPT = 100
-_FRAME = f"{METADATA}frame"
-# Numbers for shapes without an entry, where that is not NaN.
-_ABSENT = {"sequence": -1, _FRAME: -1}
 
 
 @dataclass
@@ -111,7 +108,7 @@ class Plan:
         named = [f"{METADATA}{name}" for name in self.added]
         order = sorted(self.kinds, key=lambda name: name in named and named.index(name) + 1)
         return {
-            name: self.kinds[name].dtype_of(self.n_shapes, _ABSENT.get(name))
+            name: self.kinds[name].dtype_of(self.n_shapes, ABSENT.get(name))
             for name in order
             if self.kinds[name].dtype is not None or name not in ("labels", "sequence")
         }
@@ -297,7 +294,7 @@ class AssembledShapes:
         """Yield the parts of the set in order, with all columns of the set in their types."""
         for part in self._parts:
             made = {
-                name: cast_column(part.columns.get(name), dtype, len(part), _ABSENT.get(name))
+                name: cast_column(part.columns.get(name), dtype, len(part), ABSENT.get(name))
                 for name, dtype in self.column_types.items()
             }
             yield ShapeSet(

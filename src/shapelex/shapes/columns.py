@@ -3,21 +3,27 @@
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, repeat
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from shapelex._typing import ArrayLike, FloatArray, IntArray
 from shapelex.exceptions import ShapeInputError
-from shapelex.shapes.files import FileArray, is_chunked, is_mapped
+from shapelex.shapes.files import FileArray, StoredRows, is_chunked, is_mapped
 
 Column = np.ndarray[Any, Any]
+AnyArray = TypeVar("AnyArray")
 
 METADATA = "metadata:"
 """Beginning of the names of metadata among all columns; the others are :data:`ROLES`."""
 
-ROLES = ("ids", "labels", "sequence")
+_ROLE_TYPES: dict[str, Any] = {"ids": np.str_, "labels": np.str_, "sequence": np.int64}
+
+ROLES = tuple(_ROLE_TYPES)
 """Columns that have a meaning of their own."""
+
+ABSENT = {"sequence": -1, f"{METADATA}frame": -1}
+"""Numbers for shapes without an entry, where that is not NaN."""
 
 FPS = "fps"
 """Column of the metadata with the number of frames per second; NaN where it is not known."""
@@ -29,90 +35,81 @@ _TEXT = np.dtype("U25")
 
 
 class Columns(Mapping[str, Column]):
-    """The columns of a set by their names, in memory or in a file; ``ids`` are row numbers where none were given."""
+    """Columns by their names; those in files are read when they are asked for."""
 
-    def __init__(self, n_shapes: int, columns: Mapping[str, "Column | FileArray"]) -> None:
-        self.n_shapes, self.sources = n_shapes, dict(columns)
-
-    def __getitem__(self, name: str) -> Column:
-        if name == "ids" and name not in self.sources:
-            return read_only_view(np.arange(self.n_shapes).astype(np.str_))
-        source = self.sources[name]
-        return source if isinstance(source, np.ndarray) else read_only_view(_as_role(name, source[:]))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys(["ids", *self.sources]))
-
-    def __len__(self) -> int:
-        return len(self.sources.keys() | {"ids"})
-
-    @property
-    def metadata(self) -> Mapping[str, Column]:
-        """The columns that are neither ids nor labels nor series, by their own names."""
-        return _Metadata(self)
-
-    @property
-    def dtypes(self) -> dict[str, np.dtype[Any]]:
-        """Types of all columns."""
-        found = {"ids": np.dtype(f"U{len(str(max(self.n_shapes - 1, 0)))}")}
-        return found | {name: source.dtype for name, source in self.sources.items()}
-
-    def take(self, rows: "slice | IntArray") -> "Columns":
-        """Return the columns of some shapes, in memory."""
-        numbers = np.arange(self.n_shapes)[rows]
-        wanted = rows if isinstance(rows, slice) else numbers
-        taken = {name: read_only_view(_as_role(name, source[wanted])) for name, source in self.sources.items()}
-        return Columns(len(numbers), {"ids": read_only_view(numbers.astype(np.str_)), **taken})
-
-
-class _Metadata(Mapping[str, Column]):
-    def __init__(self, columns: Columns) -> None:
-        self._columns = columns
+    def __init__(self, sources: "Mapping[str, Column | FileArray | RowNumbers]") -> None:
+        self.sources = sources
 
     def __getitem__(self, name: str) -> Column:
-        return self._columns[METADATA + name]
+        return read_only_view(self.sources[name][:])
 
     def __iter__(self) -> Iterator[str]:
-        return (name.removeprefix(METADATA) for name in self._columns.sources if name.startswith(METADATA))
+        return iter(self.sources)
 
     def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return len(self.sources)
 
     def __repr__(self) -> str:
         return repr(dict(self))
 
+    @property
+    def metadata(self) -> "Columns":
+        """The columns that are neither ids nor labels nor series, by their own names."""
+        own = {name: source for name, source in self.sources.items() if name.startswith(METADATA)}
+        return Columns({name.removeprefix(METADATA): source for name, source in own.items()})
+
+    def take(self, rows: "slice | IntArray") -> "Columns":
+        """Return the columns of some shapes, in memory."""
+        return Columns({name: read_only_view(source[rows]) for name, source in self.sources.items()})
+
+
+class RowNumbers(StoredRows):
+    """The ids of shapes that were given none: numbers of rows, as text, made when they are asked for."""
+
+    def __init__(self, n_shapes: int) -> None:
+        self.shape = (n_shapes,)
+        self.dtype = np.dtype(f"U{len(str(max(n_shapes - 1, 0)))}")
+
+    def read(self, start: int, stop: int) -> Column:
+        """Return some numbers."""
+        return self.take(np.arange(start, stop))
+
+    def take(self, indices: IntArray) -> Column:
+        """Return the numbers themselves, as text."""
+        return indices.astype(np.str_)
+
 
 def make_columns(n_shapes: int, roles: Mapping[str, Any], metadata: Mapping[str, Any] | None) -> Columns:
     """Return checked columns of a set; those in files stay there."""
-    others = {} if metadata is None else metadata
-    given = {**roles, **{f"{METADATA}{name}": column for name, column in others.items()}}
-    return Columns(
-        n_shapes, {name: _check_column(values, n_shapes, name) for name, values in given.items() if values is not None}
-    )
+    others = {f"{METADATA}{name}": column for name, column in (metadata or {}).items()}
+    columns: dict[str, Column | FileArray | RowNumbers] = {"ids": RowNumbers(n_shapes)}
+    for name, column in {**roles, **others}.items():
+        if not isinstance(column, RowNumbers | None):
+            columns[name] = _check_column(column, n_shapes, name)
+    return Columns(columns)
 
 
-def in_file(array: Any, name: str, *, is_text: bool = False) -> Any:
+def in_file(array: Any, name: str, *, role: str = "") -> Any:
     """Return an array in a file as a column that is read when asked for; other values as they are."""
-    return FileArray(array, name, is_text=is_text) if is_mapped(array) or is_chunked(array) else array
+    return FileArray(array, name, _ROLE_TYPES.get(role)) if is_mapped(array) or is_chunked(array) else array
 
 
 def _check_column(values: Any, n_shapes: int, name: str) -> "Column | FileArray":
     own = name.removeprefix(METADATA)
-    told, is_text = name if own == name else f"metadata[{own!r}]", name in ("ids", "labels")
-    column = in_file(values, told, is_text=is_text)
+    told = name if own == name else f"metadata[{own!r}]"
+    column: Column | FileArray = in_file(values, told, role=name)
     if isinstance(column, FileArray):
-        _check_entries(column.shape, _TEXT if column.is_text else column.dtype, n_shapes, told)
-        return column
-    return read_only_view(_as_role(name, as_column(column, n_shapes, told, is_text=is_text)))
-
-
-def _as_role(name: str, column: Column) -> Column:
-    """Return a column in the type of its role: the numbers of series are 64-bit integers."""
-    if name != "sequence":
-        return column
-    if len(column) and not np.issubdtype(column.dtype, np.integer):
-        raise ShapeInputError(f"{name} must be integers, one per shape, got dtype {column.dtype}.")
-    return column.astype(np.int64, copy=False)
+        given: np.dtype[Any] = column.array.dtype
+        _check_entries(column.shape, _TEXT if column.is_text else given, n_shapes, told)
+    else:
+        column = as_column(column, n_shapes, told, is_text=_ROLE_TYPES.get(name) is np.str_)
+        given = column.dtype
+    if name == "sequence":
+        if n_shapes and given.kind not in "iu":
+            raise ShapeInputError(f"{name} must be integers, one per shape, got dtype {given}.")
+        if isinstance(column, np.ndarray):
+            return read_only_view(column.astype(np.int64, copy=False))
+    return column
 
 
 def as_column(values: ArrayLike, n_shapes: int, name: str, *, is_text: bool = False) -> Column:
@@ -133,8 +130,10 @@ def _check_entries(shape: tuple[int, ...], dtype: np.dtype[Any], n_shapes: int, 
         raise ShapeInputError(f"{name} must be text, numbers or booleans, got dtype {dtype}.")
 
 
-def read_only_view(array: Column) -> Column:
-    """Return a read-only view of the array."""
+def read_only_view(array: AnyArray) -> AnyArray:
+    """Return a read-only view of an array; a Dask array, which is always read-only, as it is."""
+    if not isinstance(array, np.ndarray):
+        return array
     view = array.view()
     view.flags.writeable = False
     return view
@@ -228,15 +227,6 @@ def cast_column(column: Column | None, dtype: np.dtype[Any], n_shapes: int, abse
     return column.astype(dtype, copy=False)
 
 
-def join_columns(columns: Sequence[Column | None], sizes: Sequence[int], absent: int | None = None) -> Column:
-    """Return the columns of several sets as one column; None for a set that does not have it."""
-    kind = ColumnKind()
-    for column in columns:
-        kind = kind if column is None else kind.see(column)
-    dtype = kind.dtype_of(sum(sizes), absent)
-    return np.concatenate([cast_column(one, dtype, size, absent) for one, size in zip(columns, sizes, strict=True)])
-
-
 def frame_rates(metadata: Mapping[str, Column]) -> FloatArray | None:
     """Return the frames per second of each shape, NaN where not known; None where no shape has a rate."""
     column = metadata.get(FPS)
@@ -293,12 +283,17 @@ class SeriesNumbers:
         self._next = max({-1} | self._taken) + 1
 
 
-def join_series(series: Sequence[Column | None], sizes: Sequence[int]) -> Column:
-    """Return the time series of several sets as one column; None for a set that has none."""
-    joined = SeriesNumbers()
-    return np.concatenate(
-        [
-            np.full(size, -1) if numbers is None else joined.join(repeat(place), numbers)
-            for place, (numbers, size) in enumerate(zip(series, sizes, strict=True))
-        ]
-    )
+def join_columns(parts: Sequence[Columns], sizes: Sequence[int], *, series_go_on: bool) -> Columns:
+    """Return the columns of several sets as those of one; time series go on from set to set, or are others in each."""
+    series, joined = SeriesNumbers(), {}
+    for name in dict.fromkeys([*ROLES, *(name for part in parts for name in part)]):
+        given, absent, kind = [part.get(name) for part in parts], ABSENT.get(name), ColumnKind()
+        if name == "sequence" and not series_go_on:
+            given = [one if one is None else series.join(repeat(place), one) for place, one in enumerate(given)]
+        for column in given:
+            kind = kind if column is None else kind.see(column)
+        if any(column is not None for column in given):
+            dtype = kind.dtype_of(sum(sizes), absent)
+            cast = [cast_column(one, dtype, size, absent) for one, size in zip(given, sizes, strict=True)]
+            joined[name] = read_only_view(np.concatenate(cast))
+    return Columns(joined)

@@ -56,12 +56,13 @@ class StoredRows(ABC):
 class FileArray(StoredRows):
     """An array on disk, read along its first axis; the last chunks that were unpacked are kept.
 
-    `name` is for error messages. Text of any type is read as NumPy's.
+    `name` is for error messages. Entries are read as a `dtype` where one is given; text of any type is read as NumPy's.
     """
 
-    def __init__(self, array: Any, name: str, *, is_text: bool = False) -> None:
+    def __init__(self, array: Any, name: str, dtype: Any = None) -> None:
         self.array, self.name, self.shape = array, name, tuple(array.shape)
-        self.is_text = is_text or array.dtype.kind in "OST"
+        self.is_text = dtype is np.str_ or array.dtype.kind in "OST"
+        self._type: np.dtype[Any] = np.dtype(array.dtype if dtype is None or self.is_text else dtype)
         rows = chunk_rows(array)
         # Tiny chunks are unpacked many at a time.
         self.rows = rows * -(-_UNPACKED_ROWS // rows) if rows else 0
@@ -72,9 +73,8 @@ class FileArray(StoredRows):
     @cached_property
     def dtype(self) -> np.dtype[Any]:
         """Type that holds all entries; for text without a length this reads the array once, block by block."""
-        dtype: np.dtype[Any] = self.array.dtype
-        if dtype.kind == "U" or not self.is_text:
-            return dtype
+        if self._type.kind == "U" or not self.is_text:
+            return self._type
         blocks = (self[start : start + BLOCK_ROWS] for start in range(0, self.shape[0], BLOCK_ROWS))
         return np.dtype(f"U{max(1, *(block.dtype.itemsize // 4 for block in blocks))}")
 
@@ -84,9 +84,9 @@ class FileArray(StoredRows):
             values = read_pieces(self._chunk_of, start, stop, self._unpack(start, start))
         else:
             values = self._unpack(start, stop)
-        if not self.is_text or values.dtype.kind == "U":
-            return values
-        return np.array([str(value) for value in values.tolist()], dtype=np.str_)
+        if self.is_text and values.dtype.kind != "U":
+            return np.array([str(value) for value in values.tolist()], dtype=np.str_)
+        return values.astype(self._type, copy=False)
 
     def forget(self) -> None:
         """Free the memory of the chunks that were kept."""

@@ -5,14 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from shapelex._arrays import is_foreign, is_tensor, to_numpy
+from shapelex._arrays import is_foreign, is_tensor
 from shapelex._typing import ArrayLike, ComplexArray
-from shapelex._validation import (
-    as_complex_rows,
-    as_configurations,
-    check_sample_weight,
-    is_data_frame,
-)
+from shapelex._validation import as_complex_rows, as_configurations, check_sample_weight, is_data_frame
 from shapelex.exceptions import ArrayTypeError, ShapeInputError
 from shapelex.shapes.files import is_chunked, is_mapped
 from shapelex.shapes.storage import ArrayShapes, FileShapes, ListShapes, Shapes, StreamShapes, TensorShapes
@@ -77,23 +72,20 @@ def open_storage(X: Any, space: Space | None, name: str) -> Shapes:
     is_in_file = is_mapped(X) or (is_chunked(X) and not is_foreign(X))
     if is_in_file and len(X.shape) > 1:
         return FileShapes(X, space, name)
-    is_array = is_in_file or is_foreign(X) or hasattr(X, "__array__") or hasattr(X, "__array_interface__")
+    if is_in_file or is_foreign(X) or hasattr(X, "__array__") or hasattr(X, "__array_interface__"):
+        return ArrayShapes(as_complex_rows(X, name=name), space, name=name)
     if isinstance(X, list | tuple) and X and all(map(_is_block, X)):
-        parts = []
-        for number, block in enumerate(X):
-            # A Zarr array has no length.
-            if block.shape[0]:
-                held = to_numpy(block) if is_foreign(block) else block
-                parts.append(open_storage(held, None, f"{name}[{number}]"))
-        return ListShapes(parts, space, name)
-    if isinstance(X, Iterator) and not is_array:
+        # A Zarr array has no length.
+        numbered = [(number, block) for number, block in enumerate(X) if block.shape[0]]
+        return ListShapes([open_storage(block, None, f"{name}[{number}]") for number, block in numbered], space, name)
+    if isinstance(X, Iterator):
         raise ArrayTypeError(
             f"{name} is a {type(X).__name__}, which gives its blocks only once, but they are needed repeatedly: "
             f"give the function that makes it, an object with an __iter__ that starts again, or a list of arrays."
         )
-    if callable(X) and not is_array and not isinstance(X, type):
+    if callable(X) and not isinstance(X, type):
         return StreamShapes(lambda: iter(X()), space, name)
-    if not is_array and _gives_blocks(X):
+    if _gives_blocks(X):
         return StreamShapes(lambda: iter(X), space, name)
     return ArrayShapes(as_complex_rows(X, name=name), space, name=name)
 

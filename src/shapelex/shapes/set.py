@@ -8,19 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray, FloatArray
+from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice, check_count, check_finite, check_names
 from shapelex.exceptions import EmptySetError, ShapeInputError
-from shapelex.shapes.columns import (
-    METADATA,
-    ROLES,
-    Column,
-    Columns,
-    join_columns,
-    join_series,
-    make_columns,
-    read_only_view,
-)
+from shapelex.shapes.columns import Column, Columns, join_columns, make_columns, read_only_view
 from shapelex.shapes.opening import open_storage
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.sheet import Sheet, label_by
@@ -166,7 +157,7 @@ class ShapeSet:
     @property
     def column_types(self) -> dict[str, np.dtype[Any]]:
         """Types of all columns, for which only text of no fixed length is read."""
-        return self.columns.dtypes
+        return {name: source.dtype for name, source in self.columns.sources.items()}
 
     @property
     def in_memory(self) -> bool:
@@ -210,7 +201,7 @@ class ShapeSet:
         return np.concatenate(sizes).astype(np.float64)
 
     def __len__(self) -> int:
-        return self.columns.n_shapes
+        return self.shape[0]
 
     def __iter__(self) -> Iterator[ComplexArray]:
         return (row for block in self.blocks() for row in block.configurations)
@@ -227,15 +218,14 @@ class ShapeSet:
         rows = key if isinstance(key, slice) else _as_rows_wanted(key, len(self))
         source: Any = self.configurations
         if not isinstance(source, Shapes):
-            return self._with(configurations=source[rows], columns=self.columns.take(rows))
-        numbers = np.arange(len(self))[rows]
-        wanted: Any = numbers
+            return self._with(configurations=read_only_view(source[rows]), columns=self.columns.take(rows))
+        numbers = np.arange(*rows.indices(len(self))) if isinstance(rows, slice) else rows
         name, first = f"a selection of {source.name}", 0
         if len(numbers) and (np.diff(numbers) == 1).all():
             first, name = int(numbers[0]), source.name
-            wanted = slice(first, first + len(numbers))
-        found = _check_rows(source[wanted], self.missing, name, first)
-        return self._with(configurations=found, columns=self.columns.take(wanted))
+            rows = slice(first, first + len(numbers))
+        found = _check_rows(source[rows], self.missing, name, first)
+        return self._with(configurations=found, columns=self.columns.take(rows))
 
     def blocks(self, n_rows: int | None = None) -> Iterator["ShapeSet"]:
         """Go through the set in order, reading what is not in memory.
@@ -285,14 +275,13 @@ class ShapeSet:
     def _repr_html_(self) -> str:
         """Return the set as notebooks show it: what ``repr`` says, the notes, and pictures of some shapes."""
         text = "\n".join([repr(self), *self.notes])
-        rows: Any = self.configurations
-        if not isinstance(rows, np.ndarray):
+        if not self.in_memory:
             # They would have to be read or computed.
             return html_text(text)
         names = self.ids.tolist()
         if self.labels is not None:
             names = [f"{name} {label}" for name, label in zip(names, self.labels.tolist(), strict=True)]
-        return html_with_thumbnails(text, rows, self.space, names)
+        return html_with_thumbnails(text, self.configurations, self.space, names)
 
     def replace(self, **changes: Any) -> "ShapeSet":
         """Return a set with some parts changed.
@@ -316,11 +305,9 @@ class ShapeSet:
         check_names(changes, _ARGUMENTS, "ShapeSet.replace")
         if changes.get("space", self.space) != self.space:
             changes.setdefault("preparation", _NOT_PREPARED)
-        columns = self.columns.sources
-        kept: dict[str, Any] = {name: self.__dict__.get(name, columns.get(name)) for name in _ARGUMENTS}
-        kept["metadata"] = {
-            name.removeprefix(METADATA): column for name, column in columns.items() if name.startswith(METADATA)
-        }
+        sources = self.columns.sources
+        kept = {name: self.__dict__.get(name, sources.get(name)) for name in _ARGUMENTS}
+        kept["metadata"] = self.columns.metadata.sources
         return ShapeSet(**{**kept, **changes})
 
     def _with(self, **parts: Any) -> "ShapeSet":
@@ -385,7 +372,7 @@ class ShapeSet:
         >>> sx.ShapeSet.concatenate([one, one]).ids.tolist()
         ['wing', 'wing']
         """
-        return join_sets(sets, join_series)
+        return _join_sets([part[:] for part in sets], series_go_on=False)
 
     @staticmethod
     def from_dataframe(
@@ -556,9 +543,8 @@ class ShapeSet:
         return plot_shapes(shown, color=color, overlay=overlay, max_shapes=most, **options)
 
 
-def join_sets(sets: Iterable[ShapeSet], join_series: Callable[..., Column]) -> ShapeSet:
-    """Return one set with the shapes of several in the same space, their time series joined by a function."""
-    parts: list[ShapeSet] = [part[:] for part in sets]
+def _join_sets(parts: Sequence[ShapeSet], *, series_go_on: bool) -> ShapeSet:
+    """Return one set with the shapes of several in the same space; time series go on, or are others in each set."""
     if not parts:
         raise EmptySetError("sets is empty: give at least one set.")
     first = parts[0]
@@ -568,20 +554,11 @@ def join_sets(sets: Iterable[ShapeSet], join_series: Callable[..., Column]) -> S
                 f"Sets must be in the same space, but set 0 is in {first.space!r} and set {number} in "
                 f"{part.space!r}: read them with the same n_points or space."
             )
-    sizes = [len(part) for part in parts]
-    columns: dict[str, Column] = {}
-    for name in dict.fromkeys([*ROLES, *(name for part in parts for name in part.columns)]):
-        given = [part.columns.get(name) for part in parts]
-        if any(column is not None for column in given):
-            absent = -1 if name == f"{METADATA}frame" else None
-            joined = join_series(given, sizes) if name == "sequence" else join_columns(given, sizes, absent)
-            columns[name] = read_only_view(joined)
-    rows: Any = np.concatenate([part.configurations for part in parts])
     has_one_origin = all(part.provenance == first.provenance for part in parts)
     return first._with(
         # Dask arrays make up one that is not computed.
-        configurations=read_only_view(rows) if isinstance(rows, np.ndarray) else rows,
-        columns=Columns(sum(sizes), columns),
+        configurations=read_only_view(np.concatenate([part.configurations for part in parts])),
+        columns=join_columns([part.columns for part in parts], list(map(len, parts)), series_go_on=series_go_on),
         missing="allow" if any(part.missing == "allow" for part in parts) else "error",
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         provenance=first.provenance if has_one_origin else {"parts": [dict(part.provenance) for part in parts]},
@@ -591,9 +568,7 @@ def join_sets(sets: Iterable[ShapeSet], join_series: Callable[..., Column]) -> S
 
 def join_blocks(blocks: Sequence[ShapeSet]) -> ShapeSet:
     """Return neighboring blocks of one set as one; unlike those of different sets, their time series go on."""
-    if len(blocks) == 1:
-        return blocks[0]
-    return join_sets(blocks, lambda series, _: np.concatenate(series))
+    return blocks[0] if len(blocks) == 1 else _join_sets(blocks, series_go_on=True)
 
 
 def description_columns(shapes: ShapeSet, is_known: Callable[[str], bool] = lambda _: False) -> dict[str, Column]:
@@ -629,13 +604,14 @@ def _check_rows(rows: ComplexArray, missing: str, name: str = "configurations", 
     return read_only_view(rows)
 
 
-def _as_rows_wanted(key: Any, n_shapes: int) -> Column:
-    """Return row numbers or a mask; refuse keys that NumPy would take for axes or names."""
+def _as_rows_wanted(key: Any, n_shapes: int) -> IntArray:
+    """Return row numbers; refuse keys that NumPy would take for axes or names."""
     wanted = np.asarray(key)
     if wanted.size == 0:
-        return np.zeros(0, dtype=np.int64)
+        return np.empty(0, dtype=np.int64)
     if wanted.ndim != 1 or wanted.dtype.kind not in "iub":
         raise TypeError(f"A set is indexed by a row number, a slice, a mask or a list of row numbers, got {key!r}.")
     if wanted.dtype.kind == "b" and len(wanted) != n_shapes:
         raise IndexError(f"The mask has {len(wanted)} entries, but the set has {n_shapes} shapes.")
-    return wanted
+    numbers: IntArray = np.arange(n_shapes)[wanted]
+    return numbers

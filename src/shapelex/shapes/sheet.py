@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -50,19 +51,16 @@ class Sheet:
         self.name, self.on = name, on
         self.columns = [str(column) for column in df.columns if column != on]
         self._cells = {str(column): _as_values(df[column].tolist()) for column in df.columns if column != on}
-        self._rows: dict[str, int] = {}
-        for row, key in enumerate(map(as_text, df[on].tolist())):
-            if key in self._rows:
-                raise ShapeInputError(f"{name} has several rows with {on}={key!r}: keep one of them.")
-            if key:
-                self._rows[key] = row
-        # Names of files without endings, where they are of one row only; a folder says which file is meant.
-        self._short_names: dict[str, int] = {}
+        self._keys = {row: key for row, key in enumerate(map(as_text, df[on].tolist())) if key}
+        self._rows = {key: row for row, key in self._keys.items()}
+        if twice := [key for key, count in Counter(self._keys.values()).items() if count > 1]:
+            raise ShapeInputError(f"{name} has several rows with {on}={twice[0]!r}: keep one of them.")
         if on == "file":
-            names = [key for key in self._rows if PurePath(key).name == key]
-            pairs = [(short, self._rows[key]) for key in names for short in keys_of(key, on)[1:]]
+            # Names of files without endings, where they are of one row only; a folder says which file is meant.
+            names = {row: key for row, key in self._keys.items() if PurePath(key).name == key}
+            pairs = [(short, row) for row, key in names.items() for short in keys_of(key, on)[1:]]
             counts = Counter(short for short, _ in pairs)
-            self._short_names = {short: row for short, row in pairs if counts[short] == 1}
+            self._rows = {short: row for short, row in pairs if counts[short] == 1} | self._rows
         self._used: set[int] = set()
         self._alone: dict[str, None] = {}
         self._n_alone = 0
@@ -88,16 +86,16 @@ class Sheet:
         """Return remarks on what was joined and what has no counterpart; refuse a sheet of which nothing fits."""
         if not self._used:
             raise ShapeInputError(
-                f"no row of {self.name} fits a shape: its column {self.on!r} has {_name_some(list(self._rows))}, the "
-                f"shapes have {_name_some(list(self._alone))}; name another column with {parameter('on=')}."
+                f"no row of {self.name} fits a shape: its column {self.on!r} has {_name_some(self._keys.values())}, "
+                f"the shapes have {_name_some(self._alone)}; name another column with {parameter('on=')}."
             )
         rows = f"{len(self._used)} row{'' if len(self._used) == 1 else 's'}"
         notes = [f"joined {', '.join(self.columns)} from {self.name} by {self.on}, {rows}"]
         if self._n_alone:
-            alone = _name_some(list(self._alone))
+            alone = _name_some(self._alone)
             subject = "1 shape has" if self._n_alone == 1 else f"{self._n_alone} shapes have"
             notes.append(f"{subject} no row in {self.name}: {alone}")
-        unused = [key for key, row in self._rows.items() if row not in self._used]
+        unused = [key for row, key in self._keys.items() if row not in self._used]
         if unused:
             subject = f"1 row of {self.name} fits" if len(unused) == 1 else f"{len(unused)} rows of {self.name} fit"
             notes.append(f"{subject} no shape: {_name_some(unused)}")
@@ -106,10 +104,9 @@ class Sheet:
     def _row(self, keys: Sequence[str]) -> int | None:
         """Return the number of the row of a shape, by the first of its keys that there is; None where there is none."""
         for key in keys:
-            row = self._rows.get(key, self._short_names.get(key))
-            if row is not None:
-                self._used.add(row)
-                return row
+            if key in self._rows:
+                self._used.add(self._rows[key])
+                return self._rows[key]
         self._n_alone += 1
         if len(self._alone) < _MOST_COUNTED:
             self._alone[keys[0]] = None
@@ -164,6 +161,6 @@ def _as_values(cells: Sequence[Any]) -> list[Any]:
     return [None if value is None else str(value) for value in values] if is_text else values
 
 
-def _name_some(keys: list[str]) -> str:
+def _name_some(keys: Collection[str]) -> str:
     n_more = len(keys) - _NAMED
-    return ", ".join(map(repr, keys[:_NAMED])) + (f" and {n_more} more" if n_more > 0 else "")
+    return ", ".join(map(repr, islice(keys, _NAMED))) + (f" and {n_more} more" if n_more > 0 else "")

@@ -11,13 +11,7 @@ import numpy as np
 
 from shapelex._arrays import to_numpy
 from shapelex._typing import ComplexArray, FloatArray, IntArray
-from shapelex._validation import (
-    as_complex_rows,
-    as_numeric_array,
-    check_coordinate_count,
-    check_number_type,
-    layout_of,
-)
+from shapelex._validation import as_complex_rows, as_numeric_array, check_coordinate_count, check_number_type, layout_of
 from shapelex.exceptions import CoordinateCountError, EmptySetError, ShapeInputError
 from shapelex.shapes.files import BLOCK_ROWS, FileArray, StoredRows, read_pieces
 from shapelex.spaces import Landmarks, Space

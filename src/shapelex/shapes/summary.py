@@ -48,17 +48,16 @@ class Summary:
         shapes = self._last
         if shapes is None:
             return "0 shapes"
-        lines = [
-            _count(self._counts["shapes"], "shape")
-            + f" in {shapes.space!r}"
-            + (", closed" if shapes.closed else ", open")
-        ]
+        n_shapes = _count(self._counts["shapes"], "shape")
+        lines = [f"{n_shapes} in {shapes.space!r}, {'closed' if shapes.closed else 'open'}"]
         if shapes.preparation is not None and (shapes.closed or shapes.preparation.is_registered):
             lines.append(str(shapes.preparation))
-        lines += ["no labels"] if shapes.labels is None else self._name_labels()
-        lines += self._name_series()
-        lines += [f"metadata: {', '.join(map(on_one_line, shapes.metadata))}"] if shapes.metadata else []
-        lines += self._name_troubles(shapes)
+        lines.append("no labels" if shapes.labels is None else self._name_labels())
+        if self._series:
+            lines.append(self._name_series())
+        if shapes.metadata:
+            lines.append(f"metadata: {', '.join(map(on_one_line, shapes.metadata))}")
+        lines += self._name_troubles(shapes.closed)
         skipped = [note for note in shapes.notes if note.startswith("left out: ")]
         hidden = set(skipped[_NAMED:])
         lines += [f"note: {on_one_line(note)}" for note in shapes.notes if note not in hidden]
@@ -95,50 +94,46 @@ class Summary:
         elif points.shape[1] > 2:
             self._counts["joined"] += int((points[:, 0] == points[:, -1]).sum())
 
-    def _name_labels(self) -> list[str]:
-        n_without = self.labels[""]
+    def _name_labels(self) -> str:
         order = sorted(((name, n) for name, n in self.labels.items() if name), key=lambda item: (-item[1], item[0]))
         named = ", ".join(f"{on_one_line(name)} {count}" for name, count in order[:_NAMED])
         more = f" and {len(order) - _NAMED} more" if len(order) > _NAMED else ""
-        without = f"; {_count(n_without, 'shape')} without a label" if n_without else ""
-        return [f"{_count(len(order), 'label')}: {named}{more}{without}"]
+        without = f"; {_count(self.labels[''], 'shape')} without a label" if self.labels[""] else ""
+        return f"{_count(len(order), 'label')}: {named}{more}{without}"
 
-    def _name_series(self) -> list[str]:
-        if not self._series:
-            return []
-        fewest, most = min(self._series.values()), max(self._series.values())
-        lengths = f"{fewest} to {most}" if fewest < most else str(most)
-        return [f"{len(self._series)} time series of {lengths} shapes{self._name_rates()}"]
+    def _name_series(self) -> str:
+        lengths = _name_ends(self._series.values(), "d")
+        rates = ""
+        if self._rates:
+            # Below one frame per second, the seconds from frame to frame are easier to read.
+            is_slow = max(self._rates) < 1
+            named = _name_ends([1 / rate if is_slow else rate for rate in self._rates], ".4g")
+            rates = f", {named} {'seconds per frame' if is_slow else 'frames per second'}"
+        return f"{len(self._series)} time series of {lengths} shapes{rates}"
 
-    def _name_rates(self) -> str:
-        """Name the frame rates; below one frame per second, the seconds from frame to frame."""
-        if not self._rates:
-            return ""
-        is_slow = max(self._rates) < 1
-        ends = sorted(1 / rate if is_slow else rate for rate in (min(self._rates), max(self._rates)))
-        named = " to ".join(dict.fromkeys(f"{end:.4g}" for end in ends))
-        return f", {named} seconds per frame" if is_slow else f", {named} frames per second"
-
-    def _name_troubles(self, shapes: "ShapeSet") -> list[str]:
-        counts, lines = self._counts, []
-        if counts["gone"]:
-            lines.append(f"missing: {_count(counts['gone'], 'landmark')} in {_count(counts['incomplete'], 'shape')}")
-        if counts["shapes"] <= _MAX_HASHED:
-            if n_repeated := counts["shapes"] - len(self._rows):
-                verb = "repeats" if n_repeated == 1 else "repeat"
-                lines.append(f"{_count(n_repeated, 'shape')} exactly {verb} another one")
-            if n_same_id := counts["shapes"] - len(self._ids):
-                lines.append(f"{_count(n_same_id, 'id')} used more than once")
-        if counts["collapsed"]:
-            lines.append(f"{_count(counts['collapsed'], 'shape')} collapsed to a point: remove before fitting")
-        if shapes.closed and counts["whole"]:
-            if counts["left"] and counts["right"]:
-                lines.append(f"direction: {counts['left']} turn counter-clockwise, {counts['right']} clockwise")
-            else:
-                lines.append(f"direction: all turn {'counter-clockwise' if counts['left'] else 'clockwise'}")
-        elif counts["whole"] and counts["joined"] == counts["whole"]:
-            lines.append("first and last point coincide in every shape: outlines? Then read them with closed=True")
-        return lines
+    def _name_troubles(self, is_closed: bool) -> list[str]:
+        counts = self._counts
+        is_hashed = counts["shapes"] <= _MAX_HASHED
+        n_repeated, n_same_id = (is_hashed * (counts["shapes"] - len(seen)) for seen in (self._rows, self._ids))
+        n_gone, left, right = counts["gone"], counts["left"], counts["right"]
+        is_joined = not is_closed and counts["joined"] == counts["whole"]
+        one_way = f"all turn {'counter-clockwise' if left else 'clockwise'}"
+        both_ways = f"{left} turn counter-clockwise, {right} clockwise"
+        troubles = [
+            (n_gone, f"missing: {_count(n_gone, 'landmark')} in {_count(counts['incomplete'], 'shape')}"),
+            (n_repeated, f"{_count(n_repeated, 'shape')} exactly repeat{'s' * (n_repeated == 1)} another one"),
+            (n_same_id, f"{_count(n_same_id, 'id')} used more than once"),
+            (
+                counts["collapsed"],
+                f"{_count(counts['collapsed'], 'shape')} collapsed to a point: remove before fitting",
+            ),
+            (counts["whole"] and is_closed, f"direction: {both_ways if left and right else one_way}"),
+            (
+                counts["whole"] and is_joined,
+                "first and last point coincide in every shape: outlines? Then read them with closed=True",
+            ),
+        ]
+        return [words for is_there, words in troubles if is_there]
 
 
 def signed_areas(configurations: ComplexArray) -> FloatArray:
@@ -153,6 +148,12 @@ def _outline_points(shapes: "ShapeSet", rows: ComplexArray) -> Any:
     if isinstance(shapes.space, BSpline | HermiteSpline):
         return shapes.space.sample(rows, shapes.space.parameters(4 * shapes.space.n_coordinates))
     return rows
+
+
+def _name_ends(numbers: Iterable[float], form: str) -> str:
+    """Return the least and the largest of some numbers, once where they look the same."""
+    ordered = sorted(numbers)
+    return " to ".join(dict.fromkeys(format(end, form) for end in (ordered[0], ordered[-1])))
 
 
 def _count(number: int, noun: str) -> str:

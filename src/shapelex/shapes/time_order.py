@@ -40,11 +40,6 @@ class TimeOrder:
     remarks: tuple[str, ...] = ()
 
     @property
-    def is_sorted(self) -> bool:
-        """Whether `order` is the order of the rows."""
-        return bool((np.diff(self.order) > 0).all())
-
-    @property
     def is_next(self) -> BoolArray:
         """Which entries of `order` follow the one before without a gap, in the same series."""
         return np.asarray((self.steps > 0) & (self.steps < 1.5))
@@ -63,11 +58,12 @@ class TimeOrder:
 
     def blocks(self, shapes: Shapes, n_rows: int) -> Iterator[tuple[IntArray, Block]]:
         """Yield the shapes in the order of time, with their row numbers."""
-        if len(self.order) == len(shapes) and self.is_sorted:
+        is_sorted = bool((np.diff(self.order) > 0).all())
+        if len(self.order) == len(shapes) and is_sorted:
             for block in shapes.blocks(n_rows):
                 yield np.arange(block.start, block.start + len(block)), block
             return
-        if shapes.is_sequential and not self.is_sorted:
+        if shapes.is_sequential and not is_sorted:
             raise ShapeInputError(
                 f"{shapes.name} is read from its beginning each time, so its shapes must be in the order of series and "
                 "time: sort them, or store them in a file."

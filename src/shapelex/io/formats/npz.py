@@ -62,7 +62,7 @@ def open_set(path: Path) -> ShapeSet:
             points = points.view(as_complex)[..., 0]
         name = str(path)
         for own in _COLUMNS:
-            parts[own] = in_file(parts[own], name, is_text=own != "sequence")
+            parts[own] = in_file(parts[own], name, role=own)
         parts["metadata"] = {own: in_file(column, name) for own, column in parts["metadata"].items()}
         return ShapeSet(FileShapes(points, parts["space"], name), **parts)
     except (ValueError, TypeError) as error:

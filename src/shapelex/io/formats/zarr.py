@@ -155,10 +155,7 @@ def _from_group(arrays: dict[str, Any], header: dict[str, Any], path: Path) -> S
         check_whole(array, path)
     small = {name: arrays.pop(name)[:] for name in list(arrays) if name.startswith("space_")}
     parts = parts_of_header(header, {**arrays, **small})
-    columns = {
-        name: in_file(arrays[key], str(path), is_text=name in ("ids", "labels"))
-        for name, key in parts["metadata"].items()
-    }
+    columns = {name: in_file(arrays[key], str(path), role=name) for name, key in parts["metadata"].items()}
     parts["metadata"] = {name.removeprefix(METADATA): columns[name] for name in columns if name.startswith(METADATA)}
     parts |= {name: columns.get(name) for name in ("ids", "labels", "sequence")}
     return ShapeSet(FileShapes(arrays["configurations"], parts["space"], str(path)), **parts)
