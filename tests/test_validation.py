@@ -70,6 +70,7 @@ def test_precision(dtype, expected):
         (np.ma.masked_array(GOOD, mask=np.eye(9, 4, -2)), NonFiniteError, "masked entries in rows 2, 3, 4, 5:"),
         *((np.empty(shape), EmptySetError, "holds no shape") for shape in ((0, 4), (0, 4, 2), 0)),
         (np.empty((0, 4), complex), EmptySetError, r"holds no shape: its shape is \(0, 4\)"),
+        (np.empty((2, 0), complex), CoordinateCountError, "no coordinates"),
         (np.ones((2, 5), complex), CoordinateCountError, "has 5 coordinates per shape, but the space has 4"),
         (np.ones((1, 2, 4), complex), ShapeInputError, r"complex array of shape \(1, 2, 4\)"),
     ],
@@ -80,11 +81,6 @@ def test_refused(array, error, words):
     # Errors are caught as built-in ones, too.
     assert isinstance(caught.value, ShapelexError)
     assert isinstance(caught.value, TypeError if error is ArrayTypeError else ValueError)
-
-
-def test_no_coordinates():
-    with pytest.raises(CoordinateCountError, match="no coordinates"):
-        sx.mean_shape(np.empty((2, 0), complex))
 
 
 def test_finite_values_whose_sum_overflows_are_fine():

@@ -27,6 +27,8 @@ def test_slices_keep_it_and_another_space_ends_it(registered):
     assert other.preparation == Preparation()
     with pytest.raises(ShapeInputError, match=r"mean of shape \(5,\).*n_points=3"):
         sx.ShapeSet([[0, 1, 1j]], preparation=registered.preparation)
+    # Each shape was registered to another target.
+    assert sx.register([OUTLINE, OUTLINE], SPACE, to=[OUTLINE, OUTLINE]).preparation is None
 
 
 def test_concatenation(registered):
@@ -80,8 +82,3 @@ def test_a_file_keeps_every_bit(dtype):
 def test_damaged_records_are_refused(value):
     with pytest.raises(ValueError, match="preparation is damaged"):
         preparation_of_header({"preparation": value}, 3)
-
-
-def test_registrations_with_a_target_for_each_shape_have_none():
-    assert sx.register([OUTLINE, OUTLINE], SPACE, to=[OUTLINE, OUTLINE]).preparation is None
-    assert sx.register([OUTLINE], SPACE, to=OUTLINE).preparation.is_registered
