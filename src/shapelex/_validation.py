@@ -154,17 +154,16 @@ def check_coordinate_count(n_found: int, n_expected: int, name: str) -> None:
 
 def as_incomplete_configurations(
     array: ArrayLike, *, name: str = "X", n_coordinates: int | None = None
-) -> tuple[ComplexArray, BoolArray, bool]:
-    """Return landmarks ``(K, N)``, 0 where they are missing, which ones are present, and whether a single shape came.
+) -> tuple[ComplexArray, BoolArray]:
+    """Return landmarks ``(K, N)``, 0 where they are missing, and which ones are present.
 
     A landmark is missing where a coordinate is NaN. Every shape must have three, since fewer have no shape.
     """
-    numeric = as_numeric_array(array, name)
-    rows = as_complex_rows(numeric, name=name, n_coordinates=n_coordinates)
+    rows = as_complex_rows(array, name=name, n_coordinates=n_coordinates)
     check_finite(rows, name, allows_missing=True)
     present = ~np.isnan(rows)
     check_present(present, name)
-    return np.where(present, rows, 0), present, numeric.ndim == 1
+    return np.where(present, rows, 0), present
 
 
 def check_present(present: BoolArray, name: str, first_row: int = 0) -> None:

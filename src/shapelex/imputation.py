@@ -181,7 +181,7 @@ def impute(
         )
     is_fitted = dictionary.__sklearn_is_fitted__()
     space = _landmarks_of(dictionary, is_fitted, X)
-    configurations, present, _ = as_incomplete_configurations(as_shapes(X, space)[:], name="X")
+    configurations, present = as_incomplete_configurations(as_shapes(X, space)[:], name="X")
     generator = np.random.default_rng(check_count(random_state, 0, "random_state"))
     n_trials = n_repeats if is_fitted else min(n_repeats, _MOST_LEARNED_TRIALS)
     trials = _hide_landmarks(present, hide, n_trials, generator)

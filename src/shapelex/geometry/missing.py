@@ -28,7 +28,7 @@ def unit_rows(Z: ArrayLike, name: str, space: Space, missing: str) -> ComplexArr
     if not allows_missing(missing, space):
         return space.whitened_preshapes(Z, name)
     space.check_space_of(Z, name)
-    configurations, present, _ = as_incomplete_configurations(Z, name=name, n_coordinates=space.n_coordinates)
+    configurations, present = as_incomplete_configurations(Z, name=name, n_coordinates=space.n_coordinates)
     return np.where(present, normalized_on(configurations, present, name), np.nan).astype(configurations.dtype)
 
 

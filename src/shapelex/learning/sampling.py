@@ -30,7 +30,7 @@ class IncompleteShapes(ArrayShapes):
     def __init__(
         self, configurations: ComplexArray, space: Space, weights: FloatArray | None = None, name: str = "X"
     ) -> None:
-        rows, present, _ = as_incomplete_configurations(configurations, name=name)
+        rows, present = as_incomplete_configurations(configurations, name=name)
         check_landmarks_present(present, name)
         super().__init__(np.where(present, rows, np.nan), space, weights, name)
         mean = mean_shape(self.configurations, weights=weights, missing="allow")

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from shapelex._arrays import is_foreign, is_tensor
+from shapelex._arrays import is_foreign, is_tensor, to_numpy
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_complex_rows, as_configurations, check_sample_weight, is_data_frame
 from shapelex.exceptions import ArrayTypeError, ShapeInputError
@@ -75,9 +75,11 @@ def open_storage(X: Any, space: Space | None, name: str) -> Shapes:
     if is_in_file or is_foreign(X) or hasattr(X, "__array__") or hasattr(X, "__array_interface__"):
         return ArrayShapes(as_complex_rows(X, name=name), space, name=name)
     if isinstance(X, list | tuple) and X and all(map(_is_block, X)):
-        # A Zarr array has no length.
-        numbered = [(number, block) for number, block in enumerate(X) if block.shape[0]]
-        return ListShapes([open_storage(block, None, f"{name}[{number}]") for number, block in numbered], space, name)
+        # A Zarr array has no length. Tensors are copied to the host once, and not in every pass.
+        held = {
+            place: to_numpy(block) if is_tensor(block) else block for place, block in enumerate(X) if block.shape[0]
+        }
+        return ListShapes([open_storage(held[place], None, f"{name}[{place}]") for place in held], space, name)
     if isinstance(X, Iterator):
         raise ArrayTypeError(
             f"{name} is a {type(X).__name__}, which gives its blocks only once, but they are needed repeatedly: "
