@@ -143,6 +143,19 @@ def test_real_points_become_complex(store):
     np.testing.assert_array_equal(stored[5:33].configurations, sx.from_points(points)[5:33])
 
 
+def test_columns_in_files_have_the_types_of_those_in_memory(tmp_path):
+    X = make_shapes(5)
+    columns = {"ids": np.arange(5) + 7, "labels": np.array(list("abcde")), "sequence": np.array([0, 0, 1, 1, -1], "i2")}
+    stored = {name: as_zarr(column, tmp_path / name) for name, column in columns.items() if name != "labels"}
+    stored["labels"] = as_memmap(columns["labels"], tmp_path)
+    found, expected = sx.ShapeSet(X, **stored), sx.ShapeSet(X, **columns)
+    for part, rows in ((found, slice(None)), (found[2:], slice(2, None)), (found[[3, 1]], [3, 1])):
+        assert part.equals(expected[rows])
+        assert part.sequence.dtype == np.int64
+    with pytest.raises(ShapeInputError, match="sequence must be integers"):
+        sx.ShapeSet(X, sequence=as_zarr(np.zeros(5), tmp_path))
+
+
 def test_parts_of_a_map_are_copies(tmp_path):
     X = make_shapes()
     writable = np.lib.format.open_memmap(tmp_path / "a.npy", "w+", complex, X.shape)
