@@ -115,23 +115,18 @@ class Summary:
         counts = self._counts
         is_hashed = counts["shapes"] <= _MAX_HASHED
         n_repeated, n_same_id = (is_hashed * (counts["shapes"] - len(seen)) for seen in (self._rows, self._ids))
-        n_gone, left, right = counts["gone"], counts["left"], counts["right"]
-        is_joined = not is_closed and counts["joined"] == counts["whole"]
+        n_gone, n_collapsed, left, right = (counts[one] for one in ("gone", "collapsed", "left", "right"))
         one_way = f"all turn {'counter-clockwise' if left else 'clockwise'}"
         both_ways = f"{left} turn counter-clockwise, {right} clockwise"
+        is_joined = not is_closed and counts["joined"] == counts["whole"]
+        joined = "first and last point coincide in every shape: outlines? Then read them with closed=True"
         troubles = [
             (n_gone, f"missing: {_count(n_gone, 'landmark')} in {_count(counts['incomplete'], 'shape')}"),
             (n_repeated, f"{_count(n_repeated, 'shape')} exactly repeat{'s' * (n_repeated == 1)} another one"),
             (n_same_id, f"{_count(n_same_id, 'id')} used more than once"),
-            (
-                counts["collapsed"],
-                f"{_count(counts['collapsed'], 'shape')} collapsed to a point: remove before fitting",
-            ),
+            (n_collapsed, f"{_count(n_collapsed, 'shape')} collapsed to a point: remove before fitting"),
             (counts["whole"] and is_closed, f"direction: {both_ways if left and right else one_way}"),
-            (
-                counts["whole"] and is_joined,
-                "first and last point coincide in every shape: outlines? Then read them with closed=True",
-            ),
+            (counts["whole"] and is_joined, joined),
         ]
         return [words for is_there, words in troubles if is_there]
 
