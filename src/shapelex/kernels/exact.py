@@ -39,7 +39,7 @@ LANE = 128
 def descend(gram, basis, left, depth, atom, independent):
     """Project the atoms after `atom` onto the prefix that ends in it.
 
-    Writes ``basis[depth, :, j]`` and ``left[depth + 1, j]`` for ``j > atom``; gives back ``1 / sqrt(left)`` of
+    Writes ``basis[depth + 1, :, j]`` and ``left[depth + 1, j]`` for ``j > atom``; gives back ``1 / sqrt(left)`` of
     `atom`, or 0 when the prefix before it already spans it. Then nothing changes below: such a support does as well
     as the one without the atom.
     """
@@ -48,22 +48,22 @@ def descend(gram, basis, left, depth, atom, independent):
     remaining = left[depth, atom]
     if not remaining > independent:
         for j in range(atom + 1, n_atoms):
-            basis[depth, 0, j] = 0
-            basis[depth, 1, j] = 0
+            basis[depth + 1, 0, j] = 0
+            basis[depth + 1, 1, j] = 0
             left[depth + 1, j] = left[depth, j]
         return zero
     inv_norm = gram.dtype.type(1) / np.sqrt(remaining)
     for j in range(atom + 1, n_atoms):
         re = gram[atom, 0, j]
         im = gram[atom, 1, j]
-        for i in range(depth):
+        for i in range(1, depth + 1):
             a_re, a_im = basis[i, 0, atom], basis[i, 1, atom]
             re -= a_re * basis[i, 0, j] + a_im * basis[i, 1, j]
             im -= a_re * basis[i, 1, j] - a_im * basis[i, 0, j]
         re *= inv_norm
         im *= inv_norm
-        basis[depth, 0, j] = re
-        basis[depth, 1, j] = im
+        basis[depth + 1, 0, j] = re
+        basis[depth + 1, 1, j] = im
         left[depth + 1, j] = left[depth, j] - (re * re + im * im)
     return inv_norm
 
@@ -149,9 +149,10 @@ def visit_leaves(corr, along, basis, inv_left, first, n_visited, margin, best, o
 class Tree(NamedTuple):
     """What is known of the atoms on the way to the present support, and of a lane of rows.
 
-    ``corr`` (depth, n_atoms, 2 * LANE) are the correlations left, of which ``corr[0]`` is given, and ``along`` as
-    :func:`enter` writes it; ``inv_left`` (n_atoms,) are the inverse norms left at a leaf, 0 for atoms that are skipped,
-    and ``following`` the next atom to take at each depth. ``best`` is described in :func:`score_two_leaves`.
+    ``basis[depth]`` and ``along[depth]``, as :func:`enter` writes it, belong to the last of `depth` atoms: 0 for no
+    atom. ``corr`` (depth, n_atoms, 2 * LANE) are the correlations left, of which ``corr[0]`` is given; ``inv_left``
+    (n_atoms,) are the inverse norms left at a leaf, 0 for atoms that are skipped, and ``following`` the next atom to
+    take at each depth. ``best`` is described in :func:`score_two_leaves`.
     """
 
     basis: Any
@@ -165,18 +166,18 @@ class Tree(NamedTuple):
 
 @kernel()
 def allocate_tree(size, gram):
-    """Arrays for supports of up to `size` atoms; nothing is along no direction."""
+    """Arrays for supports of up to `size` atoms."""
     n_atoms, dtype = gram.shape[0], gram.dtype
     n_kept = max(size - 1, 1)
-    along = aligned_like((size + 1) * 3 * LANE, gram).reshape((size + 1, 3 * LANE))
+    along = aligned_like(size * 3 * LANE, gram).reshape((size, 3 * LANE))
     along[0] = 0
     return Tree(
-        np.empty((size, 2, n_atoms), dtype=dtype),
-        np.empty((size + 1, n_atoms), dtype=dtype),
+        np.zeros((size, 2, n_atoms), dtype=dtype),
+        np.empty((size, n_atoms), dtype=dtype),
         np.empty(n_atoms, dtype=dtype),
         aligned_like(n_kept * n_atoms * 2 * LANE, gram).reshape((n_kept, n_atoms, 2 * LANE)),
         along,
-        np.empty(size + 1, dtype=np.int64),
+        np.empty(size, dtype=np.int64),
         aligned_like(2 * LANE, gram),
     )
 
@@ -216,33 +217,30 @@ def enumerate_lane(gram, independent, margin, size, tree, out):
     has_skipped = False
     depth = 0
     following[0] = 0
-    if size == 1:
-        basis[0] = 0
-        for j in range(n_atoms):
-            inv_left[j] = one / left[0, j] if left[0, j] > independent else zero
-        visit_leaves(corr[0], along[0], basis[0], inv_left, 0, 0, margin, best, out)
-        return False
     while depth >= 0:
         atom = following[depth]
-        if atom > n_atoms - (size - depth):
+        if depth == size - 1:
+            for j in range(atom, n_atoms):
+                is_free = left[depth, j] > independent
+                inv_left[j] = one / left[depth, j] if is_free else zero
+                has_skipped |= not is_free and left[0, j] > independent
+            # The last direction is taken out of the correlations before it as leaves are scored.
+            before = corr[max(depth - 1, 0)]
+            visit_leaves(before, along[depth], basis[depth], inv_left, atom, n_visited, margin, best, out)
+            n_visited += n_atoms - atom
             depth -= 1
-            continue
-        following[depth] = atom + 1
-        inv_norm = descend(gram, basis, left, depth, atom, independent)
-        has_skipped |= inv_norm == 0 and left[0, atom] > independent
-        enter(corr[depth, atom], inv_norm, along[depth], along[depth + 1])
-        if depth + 2 < size:
-            for j in range(atom + 1, n_atoms):
-                step_down(corr[depth, j], along[depth + 1], basis[depth, 0, j], basis[depth, 1, j], corr[depth + 1, j])
+        elif atom > n_atoms - (size - depth):
+            depth -= 1
+        else:
+            following[depth] = atom + 1
+            inv_norm = descend(gram, basis, left, depth, atom, independent)
+            has_skipped |= inv_norm == 0 and left[0, atom] > independent
+            enter(corr[depth, atom], inv_norm, along[depth], along[depth + 1])
             depth += 1
             following[depth] = atom + 1
-            continue
-        for j in range(atom + 1, n_atoms):
-            is_free = left[depth + 1, j] > independent
-            inv_left[j] = one / left[depth + 1, j] if is_free else zero
-            has_skipped |= not is_free and left[0, j] > independent
-        visit_leaves(corr[depth], along[depth + 1], basis[depth], inv_left, atom + 1, n_visited, margin, best, out)
-        n_visited += n_atoms - 1 - atom
+            if depth < size - 1:
+                for j in range(atom + 1, n_atoms):
+                    step_down(corr[depth - 1, j], along[depth], basis[depth, 0, j], basis[depth, 1, j], corr[depth, j])
     return has_skipped
 
 
