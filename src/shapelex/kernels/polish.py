@@ -82,6 +82,19 @@ def subtract_row(row, a_re, a_im, n_columns, out):
 
 
 @kernel(fastmath=FAST)
+def eliminate(size, place, column, inv_pivot, a_re, a_im, exchange):
+    """Clear a column of all rows but that of a place, by this row, which has the weight `a` times the pivot."""
+    combined, weights = exchange.combined, exchange.weights
+    pivot_row = combined[place]
+    for q in range(size):
+        if q != place:
+            b_re, b_im = combined[q, 0, column], combined[q, 1, column]
+            subtract_row(pivot_row, b_re * inv_pivot, b_im * inv_pivot, pivot_row.shape[1], combined[q])
+            weights[0, q] -= b_re * a_re - b_im * a_im
+            weights[1, q] -= b_re * a_im + b_im * a_re
+
+
+@kernel(fastmath=FAST)
 def add_atom(gram, size, place, atom, independent, exchange):
     """Add an atom at a free place, beside those at the other places; tell whether it is independent of them."""
     combined, weights, state = exchange.combined, exchange.weights, exchange.state
@@ -106,12 +119,7 @@ def add_atom(gram, size, place, atom, independent, exchange):
         return False
     inv_norm2 = gram.dtype.type(1) / norm2
     a_re, a_im = state[0, atom] * inv_norm2, state[1, atom] * inv_norm2
-    for q in range(size):
-        if q != place:
-            b_re, b_im = combined[q, 0, atom], combined[q, 1, atom]
-            subtract_row(new, b_re * inv_norm2, b_im * inv_norm2, new.shape[1], combined[q])
-            weights[0, q] -= b_re * a_re - b_im * a_im
-            weights[1, q] -= b_re * a_im + b_im * a_re
+    eliminate(size, place, atom, inv_norm2, a_re, a_im, exchange)
     put_back(new, -inv_norm2, -a_re, -a_im, state)
     for part in range(2):
         row = new[part]
@@ -126,61 +134,26 @@ def add_atom(gram, size, place, atom, independent, exchange):
 @kernel(fastmath=FAST)
 def drop_atom(width, size, place, exchange):
     """Drop the atom at a place, which becomes free."""
-    combined, weights = exchange.combined, exchange.weights
-    dropped = combined[place]
-    inv_pivot = weights.dtype.type(1) / dropped[0, width + place]
-    a_re, a_im = weights[0, place], weights[1, place]
-    for q in range(size):
-        if q != place:
-            b_re, b_im = combined[q, 0, width + place] * inv_pivot, combined[q, 1, width + place] * inv_pivot
-            subtract_row(dropped, b_re, b_im, dropped.shape[1], combined[q])
-            weights[0, q] -= b_re * a_re - b_im * a_im
-            weights[1, q] -= b_re * a_im + b_im * a_re
-    put_back(dropped, inv_pivot, a_re * inv_pivot, a_im * inv_pivot, exchange.state)
-
-
-@kernel(fastmath=FAST)
-def factor_support(correlations, gram, independent, support, size, chosen):
-    """Factor ``G_SS`` in the order of the support; tell whether it is independent in this order."""
-    triangle, inv_diag, target = chosen.triangle, chosen.inv_diag, chosen.target
-    for level in range(size):
-        atom = support[level]
-        column_re, column_im = triangle[level, 0], triangle[level, 1]
-        left = gram[atom, 0, atom]
-        t_re, t_im = correlations[2 * atom], correlations[2 * atom + 1]
-        for i in range(level):
-            row_re, row_im = triangle[i, 0], triangle[i, 1]
-            other = support[i]
-            re, im = gram[other, 0, atom], gram[other, 1, atom]
-            for m in range(i):
-                re -= row_re[m] * column_re[m] + row_im[m] * column_im[m]
-                im -= row_re[m] * column_im[m] - row_im[m] * column_re[m]
-            re *= inv_diag[i]
-            im *= inv_diag[i]
-            column_re[i] = re
-            column_im[i] = im
-            left -= re * re + im * im
-            t_re -= re * target[0, i] + im * target[1, i]
-            t_im -= re * target[1, i] - im * target[0, i]
-        if not left > independent:
-            return False
-        inv_diag[level] = gram.dtype.type(1) / np.sqrt(left)
-        target[0, level] = t_re * inv_diag[level]
-        target[1, level] = t_im * inv_diag[level]
-    return True
+    dropped = exchange.combined[place]
+    inv_pivot = dropped.dtype.type(1) / dropped[0, width + place]
+    a_re, a_im = exchange.weights[0, place] * inv_pivot, exchange.weights[1, place] * inv_pivot
+    eliminate(size, place, width + place, inv_pivot, a_re, a_im, exchange)
+    put_back(dropped, inv_pivot, a_re, a_im, exchange.state)
 
 
 @kernel()
 def start_exchanges(correlations, gram, atom_norms2, independent, size, exchange):
-    """Compute everything for ``exchange.support``, whose atoms must be independent."""
+    """Compute everything for ``exchange.support``; tell whether its atoms are independent in this order."""
     state = exchange.state
     state[:] = 0
     for j in range(atom_norms2.shape[0]):
         state[0, j] = correlations[2 * j]
         state[1, j] = correlations[2 * j + 1]
         state[2, j] = atom_norms2[j]
+    is_independent = True
     for place in range(size):
-        add_atom(gram, place, place, exchange.support[place], independent, exchange)
+        is_independent = is_independent and add_atom(gram, place, place, exchange.support[place], independent, exchange)
+    return is_independent
 
 
 @kernel(fastmath=FAST)
@@ -211,35 +184,25 @@ def score_exchanges(combined_row, state, inv_pivot, x_re, x_im, independent, out
 
 
 @kernel()
-def score_place(size, place, limits, exchange):
-    """Score all exchanges of the atom at one place; return what dropping it costs."""
-    score = exchange.score_bits.view(exchange.state.dtype)
-    inv_pivot = exchange.state.dtype.type(1) / exchange.combined[place, 0, score.shape[0] + place]
-    a_re, a_im = exchange.weights[0, place], exchange.weights[1, place]
-    score_exchanges(
-        exchange.combined[place], exchange.state, inv_pivot, a_re * inv_pivot, a_im * inv_pivot, limits[INDEPENDENT],
-        score,
-    )  # fmt: skip
-    for q in range(size):
-        score[exchange.support[q]] = 0
-    return (a_re * a_re + a_im * a_im) * inv_pivot
-
-
-@kernel()
 def best_exchange(norm2, size, limits, exchange):
     """Place and atom of the exchange that lowers the squared error most, and by how much; -1 where none does.
 
     The first of equal ones is taken, in order of places, then atoms. Correlations are known to roundings of the norm
     of the row, so a gain must exceed roundings of that norm times the root of what is gained before the loss.
     """
-    score = exchange.score_bits.view(exchange.state.dtype)
-    best_gain = exchange.state.dtype.type(0)
+    combined, weights, state = exchange.combined, exchange.weights, exchange.state
+    score = exchange.score_bits.view(state.dtype)
+    best_gain = state.dtype.type(0)
     best_place = -1
     best_atom = -1
     for p in range(size):
-        loss = score_place(size, p, limits, exchange)
+        inv_pivot = state.dtype.type(1) / combined[p, 0, score.shape[0] + p]
+        a_re, a_im = weights[0, p] * inv_pivot, weights[1, p] * inv_pivot
+        score_exchanges(combined[p], state, inv_pivot, a_re, a_im, limits[INDEPENDENT], score)
+        for q in range(size):
+            score[exchange.support[q]] = 0
         atom = first_largest(exchange.score_bits)
-        gain = score[atom] - loss
+        gain = score[atom] - (weights[0, p] * a_re + weights[1, p] * a_im)
         if gain > best_gain and gain > 16 * limits[EPS] * np.sqrt(norm2 * score[atom]):
             best_gain = gain
             best_place = p
@@ -256,30 +219,28 @@ MAX_FACTORS = 16
 
 
 @kernel()
-def exchange_atoms(correlations, norm2, gram, atom_norms2, limits, size, verified, chosen, exchange):
+def exchange_atoms(correlations, norm2, gram, atom_norms2, limits, size, verified, basis, state, chosen, exchange):
     """Exchange atoms of a support while the error falls; tell whether any was exchanged.
 
-    What the updates promise is checked by a new factor, and the last support that kept its promise is in `verified`.
+    What the updates promise is checked by a new pursuit, and the last support that kept its promise is in `verified`.
     """
-    margin = 16 * DOUBLE_EPS * norm2
     independent, support = limits[INDEPENDENT], exchange.support
     left = promised = norm2
     is_better = is_done = False
     for turn in range(MAX_FACTORS):
-        is_independent = factor_support(correlations, gram, independent, support, size, chosen)
-        now = norm2 - sum_of_squares(chosen.target, size)
-        keeps_promise = is_independent and now < left - margin
-        if turn == 0 or keeps_promise:
-            for q in range(size):
-                verified[q] = support[q]
-            is_better = turn > 0
+        n_chosen = pursue_among(correlations, norm2, gram, support[:size], limits, size, basis, state, chosen)
+        now = norm2 - sum_of_squares(chosen.target, n_chosen)
+        if turn > 0 and not now < left - 16 * DOUBLE_EPS * norm2:
+            break
+        for q in range(size):
+            verified[q] = support[q]
+        is_better = turn > 0
         # Updates without visible drift have seen all exchanges of this support.
         has_seen_all = is_done and abs(now - promised) <= limits[UNSURE] * norm2
-        if not is_independent or has_seen_all or not (turn == 0 or keeps_promise):
+        if has_seen_all or not start_exchanges(correlations, gram, atom_norms2, independent, size, exchange):
             break
         left = promised = now
         n_done = 0
-        start_exchanges(correlations, gram, atom_norms2, independent, size, exchange)
         while n_done < EXCHANGES_PER_FACTOR:
             place, atom, gain = best_exchange(norm2, size, limits, exchange)
             is_done = place < 0
@@ -330,14 +291,16 @@ def polish_batch(
     state = np.empty((3, n_nonzero), dtype=gram.dtype)
     verified = np.empty(n_nonzero, dtype=np.int64)
     atom_norms2 = squared_norms(gram)
-    has_target, independent = limits[TARGET] >= 0, limits[INDEPENDENT]
+    has_target = limits[TARGET] >= 0
     for k in range(n_samples):
         row, norm2, needs_row = rows[k], norms2[k], out_needs_row[k : k + 1]
         n_before = size = read_support(out_support[k], exchange.support)
         # Where only rounding is left, gains tie.
         if needs_row[0] or size == 0 or (not has_target and not out_left[k] > limits[UNSURE] * norm2):
             continue
-        is_better = exchange_atoms(correlations[k], norm2, gram, atom_norms2, limits, size, verified, chosen, exchange)
+        is_better = exchange_atoms(
+            correlations[k], norm2, gram, atom_norms2, limits, size, verified, basis, state, chosen, exchange
+        )
         while is_better or has_target:
             # In order of gain, as an exact search writes its codes.
             n_chosen = pursue_among(correlations[k], norm2, gram, verified[:size], limits, size, basis, state, chosen)
@@ -352,13 +315,12 @@ def polish_batch(
                 write_coefs(chosen.coef, n_chosen, out_coefs[k, 0])
                 out_left[k] = left
             n_before = size = read_support(out_support[k], exchange.support)
-            if (
-                not meets
-                or size < 2
-                or not factor_support(correlations[k], gram, independent, exchange.support, size, chosen)
-            ):
+            if not meets or size < 2:
                 break
-            start_exchanges(correlations[k], gram, atom_norms2, independent, size, exchange)
+            if not start_exchanges(correlations[k], gram, atom_norms2, limits[INDEPENDENT], size, exchange):
+                break
             drop_cheapest(width, size, exchange)
             size -= 1
-            exchange_atoms(correlations[k], norm2, gram, atom_norms2, limits, size, verified, chosen, exchange)
+            exchange_atoms(
+                correlations[k], norm2, gram, atom_norms2, limits, size, verified, basis, state, chosen, exchange
+            )
