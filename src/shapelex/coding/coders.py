@@ -344,9 +344,9 @@ def polish_cost_ns(n_atoms: int, n_nonzero: int) -> float:
 _numba_omp = partial(_numba_pursuit, by_correlation=1)
 
 CODERS: dict[str, Coder] = {
-    "ormp": Coder(_cost_pursuit, is_nested=True, numba=_numba_pursuit, torch=_on_torch("PursuitCoder", False)),
-    "omp": Coder(_cost_pursuit, is_nested=True, numba=_numba_omp, torch=_on_torch("PursuitCoder", True)),
-    "beam": Coder(_cost_pursuit, is_nested=False, numba=_numba_pursuit, torch=_on_torch("BeamCoder")),
+    "ormp": Coder(_cost_pursuit, is_nested=True, numba=_numba_pursuit, torch=_on_torch("SearchCoder", "ormp")),
+    "omp": Coder(_cost_pursuit, is_nested=True, numba=_numba_omp, torch=_on_torch("SearchCoder", "omp")),
+    "beam": Coder(_cost_pursuit, is_nested=False, numba=_numba_pursuit, torch=_on_torch("SearchCoder", "beam")),
     "exact": Coder(_cost_exact, is_nested=False, numba=_numba_exact, torch=_on_torch("ExactCoder")),
 }
 

@@ -44,15 +44,15 @@ class _Pursuit:
         """Return supports, weights, and the squared norms that are left, to rounding."""
         if self._fused is None:
             return self._pursue(block, candidates)
-        found = self._fused(block, None if candidates is None else candidates.int())
-        coefs = refine_path(block, self._problem, found.support, found.coefs, found.lowest)
+        support, coefs, lowest, left = self._fused(block, None if candidates is None else candidates.int())
+        coefs = refine_path(block, self._problem, support, coefs, lowest)
         if self._problem.has_target:
             # Within rounding of the target the true residual decides.
-            unsure = torch.nonzero(found.lowest < 0)[:, 0]
+            unsure = torch.nonzero(lowest < 0)[:, 0]
             if len(unsure):
-                support, weights, _ = self._pursue(block[unsure], None)
-                found.support[unsure], coefs[unsure] = support.int(), weights
-        return found.support, coefs, found.left
+                found, weights, _ = self._pursue(block[unsure], None)
+                support[unsure], coefs[unsure] = found.int(), weights
+        return support, coefs, left
 
     def _pursue(self, block: Block, candidates: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         allowed = None
@@ -75,18 +75,18 @@ class _Polish:
     def pursue(self, block: Block) -> tuple[Tensor, Tensor]:
         """Return supports of ORMP after exchanges, and their weights, by fused kernels."""
         assert self._fused is not None
-        found = self._fused(block, None)
-        support, coefs, left = self._pursue(block, found.support)
+        first, polished, first_left, n_exchanges = self._fused(block, None)
+        support, coefs, left = self._pursue(block, polished)
         # What many rank-one updates promise may be lost to rounding.
-        is_broken = (found.n_exchanges > 0) & ~(left <= found.left + 16 * self._problem.limits.eps)
+        is_broken = (n_exchanges > 0) & ~(left <= first_left + 16 * self._problem.limits.eps)
         if bool(is_broken.any()):
             broken = torch.nonzero(is_broken)[:, 0]
-            support[broken], coefs[broken], _ = self._pursue(block[broken], found.first[broken])
+            support[broken], coefs[broken], _ = self._pursue(block[broken], first[broken])
         return support, coefs
 
     def improve(self, block: Block, support: Tensor, coefs: Tensor) -> tuple[Tensor, Tensor]:
         """Return codes that exchanges of atoms improve, and the given ones where they do not."""
-        polished = polish(block, self._problem, support) if self._fused is None else self._fused(block, support).support
+        polished = polish(block, self._problem, support) if self._fused is None else self._fused(block, support)[1]
         changed = torch.nonzero((polished != support).any(dim=1))[:, 0]
         if len(changed):
             part = block[changed]
@@ -96,44 +96,40 @@ class _Polish:
         return support, coefs
 
 
-class PursuitCoder:
-    """ORMP, or OMP, which chooses atoms by their correlation."""
+class SearchCoder:
+    """``"ormp"``, ``"omp"`` or ``"beam"``, and exchanges of atoms where they are asked for."""
 
-    def __init__(self, problem: Problem, by_correlation: bool) -> None:
-        self._pursue = _Pursuit(problem, problem.n_nonzero, by_correlation=by_correlation)
+    def __init__(self, problem: Problem, method: str) -> None:
         self._polish = _Polish(problem) if problem.polishes else None
-        self._is_one_kernel = self._polish is not None and self._polish.is_fused and not by_correlation
-        self.values_per_row = self._pursue.values_per_row
+        self._search: Callable[[Block], tuple[Tensor, ...]]
+        if method == "beam":
+            code_size = partial(_code_by_beam, problem=problem)
+            self._search = partial(_code_to_target, problem=problem, code_size=code_size)
+            self.values_per_row = _beam_values(problem)
+        else:
+            pursuit = _Pursuit(problem, problem.n_nonzero, by_correlation=method == "omp")
+            self._search, self.values_per_row = pursuit, pursuit.values_per_row
         if self._polish is not None:
             self.values_per_row += self._polish.values_per_row
+        self._is_one_kernel = method == "ormp" and self._polish is not None and self._polish.is_fused
 
     def code(self, block: Block) -> tuple[Tensor, Tensor]:
         """Return supports and weights of a block."""
         if self._polish is not None and self._is_one_kernel:
             return self._polish.pursue(block)
-        support, coefs, _ = self._pursue(block)
+        support, coefs, *_ = self._search(block)
         return (support, coefs) if self._polish is None else self._polish.improve(block, support, coefs)
 
 
-class BeamCoder:
-    """Beam search."""
+def _code_by_beam(block: Block, size: int, problem: Problem) -> tuple[Tensor, Tensor]:
+    """Return supports of at most `size` atoms, and weights, whatever the target."""
+    support = beam_search(block, problem, size)
+    return support, solve_support(block, problem, support)[:, None]
 
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-        self._polish = _Polish(problem) if problem.polishes else None
-        self.values_per_row = problem.width * len(problem.atoms) * (2 * problem.n_nonzero + 12)
-        if self._polish is not None:
-            self.values_per_row += self._polish.values_per_row
 
-    def code(self, block: Block) -> tuple[Tensor, Tensor]:
-        """Return supports and weights of a block."""
-        support, coefs = _code_to_target(block, self._problem, self.code_size)
-        return (support, coefs) if self._polish is None else self._polish.improve(block, support, coefs)
-
-    def code_size(self, block: Block, size: int) -> tuple[Tensor, Tensor]:
-        """Return supports of at most `size` atoms, and weights, whatever the target."""
-        support = beam_search(block, self._problem, size)
-        return support, solve_support(block, self._problem, support)[:, None]
+def _beam_values(problem: Problem) -> int:
+    """Complex numbers of scratch memory per row of a beam."""
+    return problem.width * len(problem.atoms) * (2 * problem.n_nonzero + 12)
 
 
 class ExactCoder:
@@ -162,9 +158,9 @@ class ExactCoder:
         # Which atoms count as dependent depends on their order. A beam adds them in another order than the enumeration,
         # so it may use supports that the enumeration skipped. With an error target the smallest support that meets it
         # is wanted, and a beam might use more atoms.
-        self._beam = BeamCoder(problem) if has_skipped and not problem.has_target else None
-        if self._beam is not None:
-            self.values_per_row += self._beam.values_per_row
+        self._has_beam = has_skipped and not problem.has_target
+        if self._has_beam:
+            self.values_per_row += _beam_values(problem)
 
     def code(self, block: Block) -> tuple[Tensor, Tensor]:
         """Return supports and weights of a block."""
@@ -184,8 +180,8 @@ class ExactCoder:
             part, found = block[suspects], (support[suspects], coefs[suspects])
             pursued, weights, _ = pursue(part, self._without_target, size)
             support[suspects], coefs[suspects] = _better_codes(part, self._problem, found, (pursued, weights), 0)
-        if self._beam is not None:
-            found = self._beam.code_size(block, size)
+        if self._has_beam:
+            found = _code_by_beam(block, size, self._problem)
             return _better_codes(block, self._problem, (support, coefs), found, 16 * limits.eps)
         return support, coefs
 

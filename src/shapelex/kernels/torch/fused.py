@@ -7,12 +7,12 @@ too large.
 """
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from math import comb, gcd
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -115,16 +115,21 @@ def _cupy() -> Any:
 
 @dataclass(frozen=True)
 class _Kernel:
-    """A compiled kernel; calling it launches it on the current stream of torch."""
+    """A compiled kernel of one of the files; calling it launches it on the current stream of torch."""
 
     function: Any
+    n_rows: int
     n_threads: int
     n_shared: int
     device: torch.device
 
-    def __call__(self, n_blocks: int, *arguments: Any) -> None:
-        """Launch `n_blocks` blocks; tensors are passed as pointers, integers as ``long long``."""
+    def __call__(self, block: Block, inputs: Sequence[Any], outputs: Sequence[Tensor]) -> None:
+        """Launch the kernel on a block; tensors are passed as pointers, integers as ``long long``."""
+        n_rows = len(block.rows)
+        if n_rows == 0:
+            return
         cupy = _cupy()
+        arguments = block.rows, block.correlations, *inputs, n_rows, *outputs
         pointers = tuple(value.data_ptr() if isinstance(value, Tensor) else value for value in arguments)
         stream: Any = torch.cuda.current_stream(self.device)
         if hasattr(cupy.cuda.Stream, "from_external") and hasattr(stream, "__cuda_stream__"):
@@ -133,170 +138,50 @@ class _Kernel:
             # Releases of CuPy before 14, and of torch before the protocol of streams.
             stream = cupy.cuda.ExternalStream(stream.cuda_stream)
         with cupy.cuda.Device(self.device.index), stream:
-            self.function((n_blocks,), (self.n_threads,), pointers, shared_mem=self.n_shared)
+            self.function((-(-n_rows // self.n_rows),), (self.n_threads,), pointers, shared_mem=self.n_shared)
 
 
-def _compile_kernel(name: str, file: str, defines: dict[str, Any], device: torch.device) -> _Kernel | None:
-    """Return a kernel of a file for the given definitions; None where it does not compile."""
+def _make_kernel(problem: Problem, file: str, name: str, size: int, layout: _Layout, **more: int) -> _Kernel | None:
+    """Return a kernel for supports of `size` atoms; None where there is no GPU of NVIDIA, or it does not compile."""
+    device, (n_atoms, n_coordinates) = problem.gram.device, problem.atoms.shape
     if device.type != "cuda" or getattr(torch.version, "hip", None) is not None or _cupy() is None:
         return None
-    return _compile(name, file, tuple(defines.items()), device.index)
+    defines = {
+        "REAL": "float" if problem.gram.dtype == torch.complex64 else "double",
+        "N_ATOMS": n_atoms,
+        "N_NONZERO": size,
+        "N_COORDINATES": n_coordinates,
+        "CORR_STRIDE": n_atoms,
+    }
+    defines |= {part.upper(): value for part, value in asdict(layout).items()} | more
+    return _compile(file, name, tuple(defines.items()), layout, device)
 
 
 @cache
-def _compile(name: str, file: str, defines: tuple[tuple[str, Any], ...], device_index: int) -> _Kernel | None:
+def _compile(
+    file: str, name: str, defines: tuple[tuple[str, Any], ...], layout: _Layout, device: torch.device
+) -> _Kernel | None:
     cupy = _cupy()
     folder = files("shapelex.kernels.torch")
     sizes = "".join(f"#define {key} {value}\n" for key, value in defines)
     source = sizes + "".join(folder.joinpath(part).read_text(encoding="utf-8") for part in ("group.cuh", file))
-    values = dict(defines)
     try:
-        with cupy.cuda.Device(device_index):
+        with cupy.cuda.Device(device.index):
             module = cupy.RawModule(code=source, options=("-std=c++17",))
             function = module.get_function(name)
-            n_shared = values["ROWS"] * int(cupy.ndarray(1, cupy.int32, module.get_global("row_bytes"))[0])
+            n_shared = layout.rows * int(cupy.ndarray(1, cupy.int32, module.get_global("row_bytes"))[0])
             if n_shared > _MOST_STATIC_BYTES:
                 function.max_dynamic_shared_size_bytes = n_shared
     # What can go wrong here depends on driver, toolkit and CuPy; the slower twin always works.
     except Exception as error:
         _LOGGER.warning("a fused GPU kernel does not compile here, coding goes on without it: %s", error)
         return None
-    n_threads = values["ROWS"] * values["THREADS"]
-    return _Kernel(function, n_threads, n_shared, torch.device("cuda", device_index))
-
-
-class Pursued(NamedTuple):
-    """What the kernel of ``pursuit.cu`` gives: supports, weights before refinement, and two numbers for each row."""
-
-    support: Tensor
-    coefs: Tensor
-    lowest: Tensor
-    left: Tensor
-
-
-def fused_pursuit(
-    problem: Problem, size: int, *, by_correlation: bool = False, n_candidates: int = 0
-) -> Callable[[Block, Tensor | None], Pursued] | None:
-    """Return a function that codes blocks by ORMP or OMP; None where the kernel does not apply or compile.
-
-    Rows choose up to `size` of all atoms, or of `n_candidates` atoms each, int32 ``(B, n_candidates)``.
-    """
-    n_bytes, device = torch.finfo(problem.gram.real.dtype).bits // 8, problem.gram.device
-    layout = _pursuit_layout(n_candidates or len(problem.atoms), size, n_bytes)
-    if device.type != "cuda" or layout is None:
-        return None
-    n_shared = 2 * n_bytes * len(problem.gram) ** 2
-    defines = _sizes(problem, size, layout) | {
-        "N_ATOMS": n_candidates or len(problem.atoms),
-        "GRAM_SHARED": int(layout.threads < 32 and n_shared <= _MOST_STATIC_BYTES // 3),
-        "BY_CORRELATION": int(by_correlation),
-        "SUBSET": int(n_candidates > 0),
-        "HAS_TARGET": int(problem.has_target),
-        "PATH": int(problem.path),
-    }
-    kernel = _compile_kernel("pursue", "pursuit.cu", defines, device)
-    if kernel is None:
-        return None
-    gram, limits = _padded_gram(problem, layout), _limits(problem)
-    n_levels = size if problem.path else 1
-
-    def pursue(block: Block, candidates: Tensor | None) -> Pursued:
-        n_rows = len(block.rows)
-        support = torch.empty((n_rows, size), dtype=torch.int32, device=device)
-        coefs = torch.empty((n_rows, n_levels, size), dtype=block.rows.dtype, device=device)
-        lowest, left = torch.empty((2, n_rows), dtype=gram.real.dtype, device=device)
-        if n_rows:
-            inputs = block.rows, block.correlations, gram, limits, 0 if candidates is None else candidates
-            kernel(-(-n_rows // layout.rows), *inputs, n_rows, support, coefs, lowest, left)
-        return Pursued(support, coefs, lowest, left)
-
-    return pursue
-
-
-class Polished(NamedTuple):
-    """What the kernel of ``polish.cu`` gives.
-
-    `first` are the supports of ORMP, which leave `left` of the squared norms, `support` those after `n_exchanges`.
-    """
-
-    first: Tensor
-    support: Tensor
-    left: Tensor
-    n_exchanges: Tensor
-
-
-def fused_polish(problem: Problem) -> Callable[[Block, Tensor | None], Polished] | None:
-    """Return a function that polishes the supports of ORMP, or given ones ``(B, n_nonzero)``.
-
-    None where the kernel does not apply or compile.
-    """
-    n_bytes, device = torch.finfo(problem.gram.real.dtype).bits // 8, problem.gram.device
-    size = problem.n_nonzero
-    # One column for each atom, and one for each of those chosen.
-    layout = _spread(len(problem.atoms) + size, size, n_bytes, 3, (60, 12), 1)
-    if device.type != "cuda" or layout is None:
-        return None
-    defines = _sizes(problem, size, layout) | {"MOST_EXCHANGES": _EXCHANGES_AT_ONCE}
-    from_ormp, from_given = (
-        _compile_kernel("polish", "polish.cu", defines | {"FORCED": forced}, device) for forced in (0, 1)
-    )
-    if from_ormp is None or from_given is None:
-        return None
-    gram, limits = _padded_gram(problem, layout), _limits(problem)
-
-    def launch(block: Block, support: Tensor | None) -> Polished:
-        n_rows = len(block.rows)
-        polished = torch.empty((n_rows, size), dtype=torch.int32, device=device)
-        if support is not None:
-            polished.copy_(support)
-        first = torch.empty_like(polished) if support is None else polished.clone()
-        left = torch.empty(n_rows, dtype=limits.dtype, device=device)
-        n_exchanges = torch.empty(n_rows, dtype=torch.int32, device=device)
-        if n_rows:
-            kernel = from_ormp if support is None else from_given
-            inputs = block.rows, block.correlations, gram, limits, n_rows
-            kernel(-(-n_rows // layout.rows), *inputs, first, polished, left, n_exchanges)
-        return Polished(first, polished, left, n_exchanges)
-
-    def polish(block: Block, support: Tensor | None) -> Polished:
-        found = launch(block, support)
-        going = torch.nonzero(found.n_exchanges == _EXCHANGES_AT_ONCE)[:, 0]
-        for _ in range(_MOST_LAUNCHES):
-            if not len(going):
-                break
-            again = launch(block[going], found.support[going])
-            found.support[going] = again.support
-            going = going[again.n_exchanges == _EXCHANGES_AT_ONCE]
-        return found
-
-    return polish
-
-
-def _sizes(problem: Problem, size: int, layout: _Layout) -> dict[str, Any]:
-    """The definitions that the kernels of ``pursuit.cu`` and ``polish.cu`` share."""
-    n_atoms, n_coordinates = problem.atoms.shape
-    return {
-        "REAL": "float" if problem.gram.dtype == torch.complex64 else "double",
-        "N_ATOMS": n_atoms,
-        "N_NONZERO": size,
-        "N_COORDINATES": n_coordinates,
-        "THREADS": layout.threads,
-        "SLOTS": layout.slots,
-        "REG_LEVELS": layout.reg_levels,
-        "ROWS": layout.rows,
-        "CORR_STRIDE": n_atoms,
-        "GRAM_STRIDE": _gram_stride(problem, layout),
-    }
-
-
-def _gram_stride(problem: Problem, layout: _Layout) -> int:
-    """Length of a row of the Gram matrix: threads read it without a test where there is one for each atom."""
-    n_atoms = len(problem.gram)
-    return n_atoms if layout.threads < 32 else max(n_atoms, layout.threads * layout.slots)
+    return _Kernel(function, layout.rows, layout.rows * layout.threads, n_shared, device)
 
 
 def _padded_gram(problem: Problem, layout: _Layout) -> Tensor:
-    n_more = _gram_stride(problem, layout) - len(problem.gram)
+    """Return the Gram matrix, padded where there is a thread for each atom: it then reads rows without a test."""
+    n_more = 0 if layout.threads < 32 else max(layout.threads * layout.slots - len(problem.gram), 0)
     return torch.view_as_complex(torch.nn.functional.pad(torch.view_as_real(problem.gram), (0, 0, 0, n_more)))
 
 
@@ -306,32 +191,115 @@ def _limits(problem: Problem) -> Tensor:
     return torch.tensor(kept, dtype=problem.gram.real.dtype, device=problem.gram.device)
 
 
+def fused_pursuit(
+    problem: Problem, size: int, *, by_correlation: bool = False, n_candidates: int = 0
+) -> Callable[[Block, Tensor | None], tuple[Tensor, Tensor, Tensor, Tensor]] | None:
+    """Return a function that codes blocks by ORMP or OMP; None where the kernel does not apply or compile.
+
+    Rows choose up to `size` of all atoms, or of `n_candidates` atoms each, int32 ``(B, n_candidates)``. The function
+    gives supports, weights before refinement, and for each row the least norm left and that of the residual, see
+    ``pursuit.cu``.
+    """
+    n_bytes, device = problem.gram.element_size() // 2, problem.gram.device
+    n_atoms = n_candidates or len(problem.atoms)
+    layout = _pursuit_layout(n_atoms, size, n_bytes)
+    if layout is None:
+        return None
+    gram, limits = _padded_gram(problem, layout), _limits(problem)
+    has_room = 2 * n_bytes * len(problem.gram) ** 2 <= _MOST_STATIC_BYTES // 3
+    kernel = _make_kernel(
+        problem,
+        "pursuit.cu",
+        "pursue",
+        size,
+        layout,
+        N_ATOMS=n_atoms,
+        GRAM_STRIDE=gram.shape[1],
+        GRAM_SHARED=int(layout.threads < 32 and has_room),
+        BY_CORRELATION=int(by_correlation),
+        SUBSET=int(n_candidates > 0),
+        HAS_TARGET=int(problem.has_target),
+        PATH=int(problem.path),
+    )
+    if kernel is None:
+        return None
+    n_levels = size if problem.path else 1
+
+    def pursue(block: Block, candidates: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        n_rows = len(block.rows)
+        support = torch.empty((n_rows, size), dtype=torch.int32, device=device)
+        coefs = torch.empty((n_rows, n_levels, size), dtype=block.rows.dtype, device=device)
+        lowest, left = torch.empty((2, n_rows), dtype=limits.dtype, device=device)
+        found = support, coefs, lowest, left
+        kernel(block, (gram, limits, 0 if candidates is None else candidates), found)
+        return found
+
+    return pursue
+
+
+def fused_polish(problem: Problem) -> Callable[[Block, Tensor | None], tuple[Tensor, Tensor, Tensor, Tensor]] | None:
+    """Return a function that polishes the supports of ORMP, or given ones ``(B, n_nonzero)``.
+
+    None where the kernel does not apply or compile. The function gives the supports before and after, the squared norms
+    that the first leave, and the numbers of exchanges.
+    """
+    device, size = problem.gram.device, problem.n_nonzero
+    # One column for each atom, and one for each of those chosen.
+    layout = _spread(len(problem.atoms) + size, size, problem.gram.element_size() // 2, 3, (60, 12), 1)
+    if layout is None:
+        return None
+    gram, limits = _padded_gram(problem, layout), _limits(problem)
+    sizes = {"GRAM_STRIDE": gram.shape[1], "MOST_EXCHANGES": _EXCHANGES_AT_ONCE}
+    from_ormp, from_given = (
+        _make_kernel(problem, "polish.cu", "polish", size, layout, **sizes, FORCED=forced) for forced in (0, 1)
+    )
+    if from_ormp is None or from_given is None:
+        return None
+
+    def launch(block: Block, support: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        n_rows = len(block.rows)
+        polished = torch.empty((n_rows, size), dtype=torch.int32, device=device)
+        if support is not None:
+            polished.copy_(support)
+        first = torch.empty_like(polished) if support is None else polished.clone()
+        left = torch.empty(n_rows, dtype=limits.dtype, device=device)
+        found = first, polished, left, torch.empty(n_rows, dtype=torch.int32, device=device)
+        kernel = from_ormp if support is None else from_given
+        kernel(block, (gram, limits), found)
+        return found
+
+    def polish(block: Block, support: Tensor | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        first, polished, left, n_exchanges = launch(block, support)
+        going = torch.nonzero(n_exchanges == _EXCHANGES_AT_ONCE)[:, 0]
+        for _ in range(_MOST_LAUNCHES):
+            if not len(going):
+                break
+            _, polished[going], _, n_more = launch(block[going], polished[going])
+            going = going[n_more == _EXCHANGES_AT_ONCE]
+        return first, polished, left, n_exchanges
+
+    return polish
+
+
 def fused_exact(problem: Problem, size: int) -> tuple[Callable[[Block], Tensor], bool] | None:
     """Return a function that finds the best supports of `size` atoms, in increasing order, and if atoms are skipped.
 
     None where there is no kernel for them.
     """
-    n_atoms, n_coordinates = problem.atoms.shape
-    n_bytes, device = torch.finfo(problem.gram.real.dtype).bits // 8, problem.gram.device
-    rows_per_block = next((n for n in (128, 64, 32) if 2 * n_bytes * n_atoms * n < _MOST_STATIC_BYTES), 0)
+    n_atoms, n_bytes, device = len(problem.atoms), problem.gram.element_size() // 2, problem.gram.device
+    n_rows = next((n for n in (128, 64, 32) if 2 * n_bytes * n_atoms * n < _MOST_STATIC_BYTES), 0)
     n_tree = comb(n_atoms - 1, size - 1) * n_atoms * (size + 4) * 16
-    if device.type != "cuda" or size < 2 or not rows_per_block or n_tree > _MOST_TREE_BYTES:
+    if size < 2 or not n_rows or n_tree > _MOST_TREE_BYTES:
         return None
-    real = "float" if n_bytes == 4 else "double"
-    defines = {"REAL": real, "N_ATOMS": n_atoms, "N_NONZERO": size, "N_COORDINATES": n_coordinates}
-    defines |= {"THREADS": 1, "ROWS": rows_per_block, "CORR_STRIDE": n_atoms}
-    kernel = _compile_kernel("enumerate", "exact.cu", defines, device)
+    kernel = _make_kernel(problem, "exact.cu", "enumerate", size, _Layout(1, n_atoms, 0, n_rows))
     if kernel is None:
         return None
     entries, starts, has_skipped = _support_tree(problem, size)
     eps = np.dtype(f"f{n_bytes}").type(problem.limits.eps)
 
     def find(block: Block) -> Tensor:
-        n_rows = len(block.rows)
-        support = torch.empty((n_rows, size), dtype=torch.int32, device=device)
-        if n_rows:
-            inputs = block.rows, block.correlations, entries, starts, eps
-            kernel(-(-n_rows // kernel.n_threads), *inputs, n_rows, support)
+        support = torch.empty((len(block.rows), size), dtype=torch.int32, device=device)
+        kernel(block, (entries, starts, eps), (support,))
         return support
 
     return find, has_skipped
@@ -344,12 +312,14 @@ def _support_tree(problem: Problem, size: int) -> tuple[Tensor, Tensor, bool]:
     """
     gram, independent = problem.gram.to(torch.complex128), problem.limits.independent
     norms2 = gram.diagonal().real
+    places = torch.arange(len(gram), device=gram.device)
     left, basis = norms2[None], gram.new_zeros((1, 0, len(gram)))
-    own = torch.zeros_like(gram[:1])
+    own, last = torch.zeros_like(gram[:1]), places[:1] - 1
     entries, starts, n_before = [], [], 0
     has_skipped = torch.zeros((), dtype=torch.bool, device=gram.device)
-    for parents, last, is_later in _nodes(len(gram), size, gram.device):
-        if parents is not None:
+    for n_chosen in range(size):
+        if n_chosen:
+            parents, last = _nodes(len(gram), size, gram.device)[n_chosen - 1]
             chosen = left[parents, last]
             inv_norm = torch.where(chosen > independent, chosen.rsqrt(), 0)
             basis, left = basis[parents], left[parents]
@@ -357,7 +327,7 @@ def _support_tree(problem: Problem, size: int) -> tuple[Tensor, Tensor, bool]:
             own = (gram[last] - torch.einsum("nl,nlj->nj", column.conj(), basis)) * inv_norm[:, None]
             left = left - squares(own)
             basis = torch.cat([basis, own[:, None]], dim=1)
-        usable = left > independent
+        is_later, usable = places > last[:, None], left > independent
         inverse = torch.where(usable, left.clamp_min(independent).rsqrt(), 0)
         has_skipped |= (is_later & ~usable & (norms2 > independent)).any()
         parts = torch.stack([own.real, own.imag, inverse, inverse.square()], dim=2)[is_later]
@@ -368,23 +338,16 @@ def _support_tree(problem: Problem, size: int) -> tuple[Tensor, Tensor, bool]:
 
 
 @lru_cache(maxsize=8)
-def _nodes(n_atoms: int, size: int, device: torch.device) -> list[tuple[Tensor | None, Tensor, Tensor]]:
-    """Nodes of 0 to ``size - 1`` atoms: places of their parents, last atoms, and which atoms come later.
+def _nodes(n_atoms: int, size: int, device: torch.device) -> list[tuple[Tensor, Tensor]]:
+    """Return places of the parents and last atoms of all nodes of 1 to ``size - 1`` atoms.
 
     Only nodes that begin a support of `size` atoms are among them.
     """
-    places = np.arange(n_atoms)
-    nodes: list[tuple[Tensor | None, Tensor, Tensor]] = []
+    nodes = []
     supports = np.empty((1, 0), dtype=np.int64)
-    later = np.ones((1, n_atoms), dtype=bool)
-    nodes.append((None, torch.empty(0, dtype=torch.int64, device=device), torch.from_numpy(later).to(device)))
     for n_chosen in range(1, size):
         supports, parents = extend_supports(supports, n_atoms)
         begins = supports[:, -1] <= n_atoms - 1 - (size - n_chosen)
-        supports, parents = supports[begins], parents[begins]
-        later = places > supports[:, -1:]
-        places_of, last, is_later = (
-            torch.from_numpy(np.ascontiguousarray(part)).to(device) for part in (parents, supports[:, -1], later)
-        )
-        nodes.append((places_of, last, is_later))
+        supports = supports[begins]
+        nodes.append((torch.tensor(parents[begins], device=device), torch.tensor(supports[:, -1], device=device)))
     return nodes
