@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shapelex._blas import single_blas_thread
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count
 from shapelex.coding.coders import CodedBlock, Coding
 from shapelex.coding.codes import CodePath, SparseCodes, as_codes
-from shapelex.coding.cpu import RowCoder, count_threads, run_blocks
+from shapelex.coding.cpu import RowCoder
 from shapelex.coding.torch.device_coder import DeviceCoder, DeviceWhitening
 from shapelex.shapes.storage import ArrayShapes, Block, Shapes
 from shapelex.spaces import Landmarks
@@ -92,9 +91,7 @@ def _code_on_cpu(coder: RowCoder, shapes: Shapes, coding: Coding, with_errors: b
             yield _code_incomplete(block, coding, with_errors)
             continue
         coded = coder.allocate(block.start, len(block), with_squares=with_errors)
-        with single_blas_thread():
-            threads = count_threads(coding.n_threads, coder.cost_ns * len(block))
-            run_blocks(partial(coder.code_part, block, coded), len(block), coder.part_rows, threads)
+        coder.run_parts(partial(coder.code_part, block, coded), len(block), coding.n_threads, coder.cost_ns)
         yield coded
 
 

@@ -115,6 +115,13 @@ class RowCoder(DictionaryCoder):
             self.n_atoms,
         )
 
+    def run_parts(
+        self, code_part: Callable[[int, int], object], n_rows: int, n_threads: int | None, cost_ns: float
+    ) -> None:
+        """Call ``code_part(start, stop)`` for all parts of a block of rows, which take `cost_ns` each."""
+        with single_blas_thread():
+            run_blocks(code_part, n_rows, self.part_rows, count_threads(n_threads, cost_ns * n_rows))
+
     def correlate(self, block: Block, start: int, stop: int) -> tuple[ComplexArray, FloatArray, FloatArray]:
         """Return what :meth:`code_part` returns, without coding."""
         rows = np.ascontiguousarray(block.configurations[start:stop], dtype=self.dtype)

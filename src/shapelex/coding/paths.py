@@ -7,11 +7,10 @@ from math import comb
 
 import numpy as np
 
-from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import FloatArray, IntArray
 from shapelex.coding.coders import CodedBlock, Coding, KernelInputs, KernelOutputs
-from shapelex.coding.cpu import RowCoder, count_threads, run_blocks
+from shapelex.coding.cpu import RowCoder
 from shapelex.exceptions import SearchTooLargeError
 from shapelex.kernels.exact import all_errors_batch, solve_given_batch
 from shapelex.kernels.support_path import advance_batch
@@ -35,9 +34,7 @@ class PathCoder(RowCoder):
         """Code all shapes of a block, each over the atoms of its row of `support` (padded with −1)."""
         coded = self.allocate(block.start, len(block), with_squares=True)
         coded.support[:] = support
-        with single_blas_thread():
-            n_used = count_threads(n_threads, 1000.0 * len(block))
-            run_blocks(partial(self.code_part, block, coded), len(block), self.part_rows, n_used)
+        self.run_parts(partial(self.code_part, block, coded), len(block), n_threads, 1000.0)
         return coded
 
     def all_squares(self, block: Block, supports: IntArray, n_threads: int | None) -> FloatArray:
@@ -52,9 +49,7 @@ class PathCoder(RowCoder):
             part, size = squares[start:stop], supports.shape[1]
             all_errors_batch(correlations, self.prepared.gram, self.limits, size, part)
 
-        with single_blas_thread():
-            n_used = count_threads(n_threads, 2.0 * len(supports) * len(block))
-            run_blocks(fill, len(block), self.part_rows, n_used)
+        self.run_parts(fill, len(block), n_threads, 2.0 * len(supports))
         return squares
 
 
@@ -99,20 +94,13 @@ class SupportLattice:
                 f"a path over time searches at most {MAX_SUPPORTS} supports, but {size} of {n_atoms} atoms have "
                 f"{n_supports}: use fewer atoms, or a smaller {parameter('n_nonzero')}."
             )
-        levels = [
-            np.array(list(combinations(range(n_atoms), k)), dtype=np.int64).reshape(comb(n_atoms, k), k)
-            for k in range(size + 1)
-        ]
-        starts = np.concatenate([[0], np.cumsum([len(level) for level in levels])])
-        below = np.zeros((starts[-1], size), dtype=np.int32)
-        numbers: dict[bytes, int] = {}
-        for k, level in enumerate(levels):
-            found = {row.tobytes(): int(starts[k]) + place for place, row in enumerate(level)}
-            for place, row in enumerate(level):
-                for i in range(k):
-                    below[starts[k] + place, i] = numbers[np.delete(row, i).tobytes()]
-            numbers = found
-        return SupportLattice(levels[-1].astype(np.int32), starts.astype(np.int64), below)
+        subsets = [subset for k in range(size + 1) for subset in combinations(range(n_atoms), k)]
+        numbers = {subset: number for number, subset in enumerate(subsets)}
+        starts = np.cumsum([0, *(comb(n_atoms, k) for k in range(size + 1))])
+        below = np.zeros((len(subsets), size), dtype=np.int32)
+        for number, subset in enumerate(subsets):
+            below[number, : len(subset)] = [numbers[subset[:i] + subset[i + 1 :]] for i in range(len(subset))]
+        return SupportLattice(np.array(subsets[starts[size] :], dtype=np.int32), starts.astype(np.int64), below)
 
 
 class PathFinder:
@@ -128,49 +116,38 @@ class PathFinder:
         self.is_exact = True
         self._max_bytes = max_bytes
         self._cost = np.zeros(len(lattice.supports))
-        self._pointers: list[IntArray] = []
-        self._dtype = np.int16 if len(lattice.supports) <= np.iinfo(np.int16).max else np.int32
+        dtype = np.int16 if len(lattice.supports) <= np.iinfo(np.int16).max else np.int32
+        self._pointers: IntArray = np.empty((0, len(lattice.supports)), dtype=dtype)
 
     def add(self, squares: FloatArray, switch_costs: FloatArray) -> IntArray:
         """Add frames, and return the supports of those that are decided, which follow those returned before."""
         lattice = self.lattice
-        pointers: IntArray = np.empty(squares.shape, dtype=self._dtype)
+        pointers: IntArray = np.empty(squares.shape, dtype=self._pointers.dtype)
         advance_batch(squares, switch_costs, lattice.size, lattice.starts, lattice.below, self._cost, pointers)
-        self._pointers.append(pointers)
+        self._pointers = np.concatenate([self._pointers, pointers]) if len(self._pointers) else pointers
         alive = np.arange(len(self._cost))
-        for number in range(len(self._pointers) - 1, -1, -1):
-            pointers = self._pointers[number]
-            for frame in range(len(pointers) - 1, -1, -1):
-                if len(alive) == 1:
-                    return self._decide(number, frame, int(alive[0]))
-                is_alive = np.zeros(len(self._cost), dtype=bool)
-                is_alive[pointers[frame, alive]] = True
-                alive = np.flatnonzero(is_alive)
-        if sum(part.nbytes for part in self._pointers) > self._max_bytes and len(self._pointers) > 1:
+        for frame in range(len(self._pointers) - 1, -1, -1):
+            if len(alive) == 1:
+                return self._decide(frame, int(alive[0]))
+            is_alive = np.zeros(len(self._cost), dtype=bool)
+            is_alive[self._pointers[frame, alive]] = True
+            alive = np.flatnonzero(is_alive)
+        middle = len(self._pointers) // 2
+        if self._pointers.nbytes > self._max_bytes and middle > 0:
             self.is_exact = False
-            middle = len(self._pointers) // 2
-            state = int(self._cost.argmin())
-            for part in reversed(self._pointers[middle:]):
-                _, state = _trace_back(part, state)
-            return self._decide(middle - 1, len(self._pointers[middle - 1]) - 1, state)
+            _, state = _trace_back(self._pointers[middle:], int(self._cost.argmin()))
+            return self._decide(middle - 1, state)
         return np.empty(0, dtype=np.int32)
 
     def finish(self) -> IntArray:
         """Return the supports of all frames that were not decided before."""
-        if not self._pointers:
-            return np.empty(0, dtype=np.int32)
-        last = len(self._pointers) - 1
-        return self._decide(last, len(self._pointers[last]) - 1, int(self._cost.argmin()))
+        return self._decide(len(self._pointers) - 1, int(self._cost.argmin()))
 
-    def _decide(self, number: int, frame: int, state: int) -> IntArray:
-        """Return the path up to a frame of a block, and keep what is after it."""
-        parts = []
-        block, rest = self._pointers[number][: frame + 1], self._pointers[number][frame + 1 :]
-        for part in [block, *self._pointers[:number][::-1]]:
-            path, state = _trace_back(part, state)
-            parts.append(path)
-        self._pointers = ([rest] if len(rest) else []) + self._pointers[number + 1 :]
-        return np.concatenate(parts[::-1])
+    def _decide(self, frame: int, state: int) -> IntArray:
+        """Return the path up to a frame, and keep what is after it."""
+        path, _ = _trace_back(self._pointers[: frame + 1], state)
+        self._pointers = self._pointers[frame + 1 :]
+        return path
 
 
 def _trace_back(pointers: IntArray, state: int) -> tuple[IntArray, int]:
@@ -182,49 +159,22 @@ def _trace_back(pointers: IntArray, state: int) -> tuple[IntArray, int]:
     return path, state
 
 
-@dataclass(frozen=True, eq=False)
-class SupportPath:
-    """Supports of shapes over time.
-
-    Parameters
-    ----------
-    supports : ndarray of int32, shape (n_used, n_nonzero)
-        Atoms of each shape, in the order of time.
-    is_exact : bool
-        Whether no other path has a smaller sum of squared errors and costs.
-    """
-
-    supports: IntArray
-    is_exact: bool
-
-
 def find_path(
     shapes: Shapes, time: TimeOrder, coder: PathCoder, switch_cost: float, n_threads: int | None = None
-) -> SupportPath:
-    """Return the supports of least ``Σ_t squared error + Σ_t cost of the change before t``.
+) -> tuple[IntArray, bool]:
+    """Return the supports of least ``Σ_t squared error + Σ_t cost of the change before t``, in the order of time.
 
-    A change of `m` atoms costs ``switch_cost (1 + m) / 2``, divided by the length of a gap.
+    Also tells whether no other path has a smaller sum. A change of `m` atoms costs ``switch_cost (1 + m) / 2``, divided
+    by the length of a gap.
     """
     lattice = SupportLattice.of(coder.n_atoms, coder.n_nonzero)
     costs = time.switch_costs(switch_cost)
     finder, parts, start = PathFinder(lattice), [], 0
-    for _, block in time.blocks(shapes, block_rows(len(lattice.supports))):
+    n_frames = min(max(_BLOCK_BYTES // (8 * len(lattice.supports)), 64), _MAX_BLOCK_ROWS)
+    for _, block in time.blocks(shapes, n_frames):
         stop = start + len(block)
         squares = coder.all_squares(block, lattice.supports, n_threads)
         parts.append(finder.add(squares, costs[start:stop]))
         start = stop
     parts.append(finder.finish())
-    return SupportPath(lattice.supports[np.concatenate(parts)], finder.is_exact)
-
-
-def changes_cost(supports: IntArray, switch_costs: FloatArray) -> float:
-    """Return the sum of the costs of all changes of a path of supports, given the cost of one at each frame."""
-    ascending = np.sort(supports, axis=1)
-    n_kept = (ascending[1:, :, None] == ascending[:-1, None, :]).any(axis=2).sum(axis=1)
-    n_exchanged = supports.shape[1] - n_kept
-    return float((switch_costs[1:] * np.where(n_exchanged > 0, 1 + n_exchanged, 0) / 2).sum())
-
-
-def block_rows(n_supports: int) -> int:
-    """Return how many frames go through the search together."""
-    return int(min(max(_BLOCK_BYTES // (8 * n_supports), 64), _MAX_BLOCK_ROWS))
+    return lattice.supports[np.concatenate(parts)], finder.is_exact

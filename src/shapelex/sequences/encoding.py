@@ -113,10 +113,10 @@ def encode_sequence(
     choice = CostChoice(0.0 if switch_cost is None else float(switch_cost), {})
     if switch_cost is None:
         choice = choose_switch_cost(shapes, time, coder, n_threads)
-    path = find_path(shapes, time, coder, choice.switch_cost, n_threads)
-    coded = _code_path(shapes, time, coder, path.supports, n_threads)
+    supports, is_exact = find_path(shapes, time, coder, choice.switch_cost, n_threads)
+    coded = _code_path(shapes, time, coder, supports, n_threads)
     remarks = [*time.remarks, *_remarks(is_incomplete, choice, switch_cost is None)]
-    if not path.is_exact:
+    if not is_exact:
         remarks.append("The path of atoms was found piece by piece, to save memory, and may not be the very best one.")
     support, coefs, errors, rotations = coded
     return SequenceCodes(
