@@ -13,17 +13,8 @@ SHAPES = sx.ShapeSet([[0, 1, 1j], [0, 2, 1j]], ids=["a", "b"], labels=["x", "y"]
 
 def test_slots_have_the_largest_weight_first_and_missing_entries():
     table = CODES.to_dataframe()
-    assert list(table) == [
-        "id",
-        "n_used",
-        "n_atoms",
-        "atom_1",
-        "modulus_1",
-        "angle_1",
-        "atom_2",
-        "modulus_2",
-        "angle_2",
-    ]
+    slots = [f"{what}_{slot}" for slot in (1, 2) for what in ("atom", "modulus", "angle")]
+    assert list(table) == ["id", "n_used", "n_atoms", *slots]
     assert table["id"].tolist() == ["0", "1"]
     assert table["atom_1"].tolist() == [2, 1]
     assert table["angle_1"].tolist() == [np.pi / 2, np.pi]

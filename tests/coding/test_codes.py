@@ -46,6 +46,9 @@ def test_rows_are_taken_by_slices_masks_and_lists(codes):
     assert codes[np.array([False, True, False])] == codes[1:2]
     with pytest.raises(CodesError, match=r"codes\[1:2\]"):
         codes[1]
+    for wrong in ((slice(None), 0), None, ...):
+        with pytest.raises(CodesError, match="by rows alone"):
+            codes[wrong]
 
 
 def test_arrays_cannot_be_changed_and_the_caller_keeps_hers():
@@ -100,6 +103,7 @@ def test_concatenate_pads(codes):
         ([[0], [-1]], [[1], [1]], 2, "0 where support is -1, but are not in row 1"),
         ([[1, 1]], [[1, 1]], 2, "at most once per row"),
         ([[0]], [["a"]], 2, "array of numbers"),
+        ([[2**32 + 1]], [[1.0]], 3, "support must lie between"),
     ],
 )
 def test_bad_codes_are_refused(support, coefs, n_atoms, words):
@@ -112,24 +116,7 @@ def test_path_items():
     path = encode_path_rows(random_rows(rng, 4, 6), random_rows(rng, 5, 6), 3)
     assert len(path) == 3
     assert path[2].n_nonzero == 2
+    assert [codes.n_nonzero for codes in path] == [1, 2, 3]
     for n_nonzero in (0, 4):
         with pytest.raises(IndexError, match=f"between 1 and 3, got {n_nonzero}"):
             path[n_nonzero]
-
-
-def test_path_iterates_over_its_sparsities():
-    rows = np.array([[0.8, 0.6j, 0.1]]) + 0j
-    path = encode_path_rows(rows, np.eye(3, dtype=complex), 3)
-    assert [codes.n_nonzero for codes in path] == [1, 2, 3]
-
-
-def test_supports_beyond_int32_are_refused():
-    with pytest.raises(CodesError, match="support must lie between"):
-        SparseCodes([[2**32 + 1]], [[1.0]], 3)
-
-
-def test_columns_are_not_taken():
-    codes = SparseCodes([[0, 1]], [[1, 2]], n_atoms=3)
-    for wrong in ((slice(None), 0), None, ...):
-        with pytest.raises(CodesError, match="by rows alone"):
-            codes[wrong]

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelex.coding import coders as coders_module
 from shapelex.coding import encode as encode_function
 from shapelex.coding import encode_path_rows, encode_rows, residual_norms
 from shapelex.coding.coders import CODERS, EXACT_MAX_SUPPORTS, choose_search
@@ -56,20 +55,13 @@ def test_pursuits_choose_as_the_obvious_code_does(seed, n_nonzero, shape):
 
 
 @pytest.mark.parametrize("n_nonzero", [1, 2, 3, 4, 7, 8])
-@given(seed=seeds)
-def test_exact_is_the_best_of_all_supports(n_nonzero, seed):
+@given(seed=seeds, are_dependent=st.booleans())
+def test_exact_is_the_best_of_all_supports(n_nonzero, seed, are_dependent):
     rows, atoms = problem(seed, 3)
-    errors = residual_norms(rows, atoms, encode_rows(rows, atoms, n_nonzero, method="exact"))
-    expected = [best_error(row, atoms, n_nonzero) for row in rows]
-    np.testing.assert_allclose(errors, expected, atol=1e-12)
-
-
-@given(seed=seeds, n_nonzero=st.integers(1, 4))
-def test_exact_is_the_best_where_atoms_depend_on_each_other(seed, n_nonzero):
-    rows, atoms = problem(seed, 3)
-    atoms[3] = 0
-    atoms[5] = 1j * atoms[1]
-    atoms[6] = atoms[0] - 2 * atoms[2]
+    if are_dependent:
+        atoms[3] = 0
+        atoms[5] = 1j * atoms[1]
+        atoms[6] = atoms[0] - 2 * atoms[2]
     errors = residual_norms(rows, atoms, encode_rows(rows, atoms, n_nonzero, method="exact"))
     np.testing.assert_allclose(errors, [best_error(row, atoms, n_nonzero) for row in rows], atol=1e-12)
 
@@ -189,24 +181,15 @@ def test_exact_finds_a_shape_made_of_two_atoms(seed):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("n_atoms", [10, 40])
-def test_repeated_atoms_go_to_the_lowest_index(method, n_atoms):
+@pytest.mark.parametrize("factor", [1, 3 * np.exp(0.4j)], ids=["equal", "turned"])
+def test_copies_of_atoms_give_way_to_the_lowest_index(method, n_atoms, factor):
     rows, atoms = problem(8, 60, 12, n_atoms)
     half = n_atoms // 2
-    atoms[half:] = atoms[:half]
+    atoms[half:] = factor * atoms[:half]
     codes = encode_rows(rows, atoms, 3, method=method)
     alone = encode_rows(rows, atoms[:half], 3, method=method)
     np.testing.assert_allclose(codes.toarray()[:, :half], alone.toarray(), atol=1e-13)
     assert (codes.toarray()[:, half:] == 0).all()
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("n_atoms", [10, 40])
-def test_turned_and_scaled_copies_go_to_the_lowest_index(method, n_atoms):
-    rows, atoms = problem(8, 60, 12, n_atoms)
-    half = n_atoms // 2
-    atoms[half:] = 3 * np.exp(0.4j) * atoms[:half]
-    codes = encode_rows(rows, atoms, 3, method=method)
-    assert codes.support.max() < half
 
 
 def test_atoms_that_almost_agree_are_two_atoms():
@@ -214,17 +197,6 @@ def test_atoms_that_almost_agree_are_two_atoms():
     atoms[1] = atoms[0] + 1e-7 * atoms[1]
     codes = encode_rows(atoms[[1, 0]], atoms, 1, method="ormp")
     np.testing.assert_array_equal(codes.support, [[1], [0]])
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_zero_and_collinear_atoms_are_never_chosen_twice(method):
-    rows, atoms = problem(9, 30)
-    atoms[0] = 0
-    atoms[4] = 3j * atoms[2]
-    codes = encode_rows(rows, atoms, 5, method=method)
-    used = [set(row[row >= 0]) for row in codes.support]
-    assert all(0 not in row and not {2, 4} <= row for row in used)
-    assert np.isfinite(codes.coefs).all()
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -359,6 +331,7 @@ def test_auto_with_a_path_is_ormp():
 
 
 def test_auto_rule():
+    assert list(CODERS) == METHODS
     assert choose_search("auto", 10, 5).coder == "exact"
     assert choose_search("auto", 20, 5) == ("exact", 16, False)
     assert choose_search("auto", 230, 30) == ("beam", 8, True)
@@ -384,13 +357,13 @@ def test_exact_refuses_with_the_count():
     ("arguments", "error", "words"),
     [
         ({"n_nonzero": 12}, ValueError, r"^n_nonzero must be between 1 and n_atoms=10, got 12\.$"),
-        ({"n_nonzero": 0}, ValueError, "between 1 and n_atoms=10, got 0"),
+        ({"n_nonzero": 0}, ValueError, "n_nonzero must be at least 1, got 0"),
         ({"n_nonzero": 2.0}, TypeError, "must be an integer, got 2.0"),
         ({"n_nonzero": True}, TypeError, "must be an integer"),
         ({}, ValueError, "give n_nonzero, tol or both"),
-        ({"tol": -1.0}, ValueError, "tol must be a distance"),
-        ({"tol": np.nan}, ValueError, "tol must be a distance"),
-        ({"tol": "low"}, TypeError, "tol must be a distance, got 'low'"),
+        ({"tol": -1.0}, ValueError, "tol must be finite and not negative"),
+        ({"tol": np.nan}, ValueError, "tol must be finite and not negative"),
+        ({"tol": "low"}, TypeError, "tol must be a number, got 'low'"),
         ({"n_nonzero": 2, "width": 0, "method": "beam"}, ValueError, "width must be at least 1"),
         ({"n_nonzero": 2, "n_threads": 0}, ValueError, "n_threads must be at least 1"),
         (
@@ -412,17 +385,10 @@ def test_bad_rows_are_refused():
         encode_rows(rows[:, :8], atoms, 2)
     with pytest.raises(ShapeInputError, match="2-D complex array"):
         encode_rows(rows.real, atoms, 2)
+    with pytest.raises(NonFiniteError, match="atoms has NaN in row 1"):
+        encode_function(rows, np.array([atoms[0], np.nan * atoms[1]]), 1)
     with pytest.raises(ValueError, match='nested pursuit, method "ormp" or "omp", got \'beam\''):
         encode_path_rows(rows, atoms, 2, method="beam")
-
-
-def test_nan_is_refused_at_the_border():
-    rows, atoms = problem(24)
-    rows[3, 2] = np.nan
-    with pytest.raises(NonFiniteError, match="X has NaN in row 3"):
-        encode_function(rows, atoms, 2)
-    with pytest.raises(NonFiniteError, match="atoms has NaN in row 1"):
-        encode_function(atoms, np.array([atoms[0], np.nan * atoms[1]]), 1)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -435,8 +401,3 @@ def test_nan_stays_in_its_row(method, n_atoms):
     codes = encode_rows(rows, atoms, n_nonzero, method=method)
     others = np.arange(200) != 7
     assert codes[others] == clean[others]
-
-
-def test_registry_names_are_the_methods():
-    assert list(CODERS) == METHODS
-    assert coders_module.AUTO_MAX_SUPPORTS <= coders_module.EXACT_MAX_SUPPORTS

@@ -61,25 +61,16 @@ def test_pursuits_choose_by_the_landmarks_present(seed):
             assert list(support) == oracle(row, part, 3)
 
 
-@given(strategies.seeds)
-def test_better_search_is_never_worse(seed):
-    X, atoms, mask = problem(seed, n_atoms=9)
-    errors = {}
-    for method in ("ormp", "beam", "exact"):
-        codes = sx.encode(X, atoms, 3, method, mask=mask).toarray()
-        errors[method] = np.array([masked_error(*parts) for parts in zip(X, [atoms] * 4, mask, codes, strict=True)])
-    assert (errors["exact"] <= errors["beam"] + 1e-12).all()
-    assert (errors["beam"] <= errors["ormp"] + 1e-12).all()
-
-
+@pytest.mark.parametrize(("dtype", "atol"), [(np.complex64, 1e-5), (np.complex128, 1e-12)])
 @pytest.mark.parametrize("method", METHODS)
-def test_complete_shapes_are_coded_as_always(method):
+def test_complete_shapes_are_coded_as_always(method, dtype, atol):
     X, atoms, mask = problem(1)
-    mask[:2] = True
-    masked = sx.encode(X, atoms, 3, method, mask=mask)
+    X, atoms, mask[:2] = X.astype(dtype), atoms.astype(dtype), True
+    masked = sx.encode(X, atoms, 3, method, mask=mask, n_threads=1)
     plain = sx.encode(X[:2], atoms, 3, method)
+    assert masked.coefs.dtype == dtype
     np.testing.assert_array_equal(masked.support[:2], plain.support)
-    np.testing.assert_allclose(masked.coefs[:2], plain.coefs, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(masked.coefs[:2], plain.coefs, rtol=0, atol=atol)
 
 
 @given(strategies.seeds, strategies.phases, strategies.sizes, strategies.offsets)
@@ -107,12 +98,6 @@ def test_sums_of_atoms_are_found_and_completed():
     assert not mask.all(axis=1).any()
     rebuilt = sx.decode(sx.encode(np.where(mask, X, np.nan), atoms, 2, mask=mask), atoms)
     np.testing.assert_allclose(rebuilt, sx.Landmarks(12).preshape(X), atol=1e-9)
-
-
-def test_single_precision_and_threads():
-    X, atoms, mask = problem(4)
-    codes = sx.encode(X.astype(np.complex64), atoms.astype(np.complex64), 2, mask=mask, n_threads=1)
-    assert codes.coefs.dtype == np.complex64
 
 
 def test_what_does_not_fit_is_refused():

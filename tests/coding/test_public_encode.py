@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelex.coding import CodePath, SparseCodes, cpu, decode, encode, encode_rows, residual_norms
+from shapelex.coding import SparseCodes, cpu, decode, encode, encode_rows, residual_norms
 from shapelex.coding.blocks import coded_blocks
 from shapelex.coding.coders import Coding
 from shapelex.exceptions import CodesError, CollapsedShapeError, CoordinateCountError, NonFiniteError
@@ -22,13 +22,6 @@ def problem(space, seed=0, n_rows=12, n_atoms=6):
     rng = np.random.default_rng(seed)
     configurations = random_rows(rng, n_rows, space.n_coordinates)
     return configurations, space.preshape(random_rows(rng, n_atoms, space.n_coordinates))
-
-
-@pytest.mark.parametrize("space", SPACES, ids=repr)
-def test_encode_codes_the_whitened_preshapes(space):
-    X, atoms = problem(space)
-    expected = encode_rows(space.whitened_preshapes(X), space.whiten(atoms), 3)
-    assert_close_codes(encode(X, atoms, 3, space=space), expected)
 
 
 @pytest.mark.parametrize("space", SPACES, ids=repr)
@@ -57,22 +50,6 @@ def test_landmarks_are_the_default_and_points_are_taken():
     assert codes == encode(X, atoms, 2, space=Landmarks(7))
     points = np.stack([X.real, X.imag], axis=-1)
     assert encode(points, atoms, 2) == codes
-
-
-def test_single_precision_goes_through():
-    X, atoms = problem(Landmarks(7))
-    codes = encode(X.astype(np.complex64), atoms.astype(np.complex64), 2)
-    assert codes.coefs.dtype == np.complex64
-
-
-def test_path():
-    X, atoms = problem(Landmarks(7))
-    path = encode(X, atoms, 4, "ormp", path=True)
-    assert isinstance(path, CodePath)
-    for n_nonzero in range(1, 5):
-        assert path[n_nonzero] == encode(X, atoms, n_nonzero, "ormp")
-    with pytest.raises(ValueError, match="nested pursuit"):
-        encode(X, atoms, 4, "exact", path=True)
 
 
 def test_arrays_and_lists_of_arrays_have_the_same_codes():

@@ -42,7 +42,11 @@ def coded_blocks(shapes: Shapes, coding: Coding, *, with_errors: bool = True) ->
         return _code_on_cpu(RowCoder(coding, shapes.space, dtype), shapes, coding, with_errors)
     if isinstance(shapes, ArrayShapes) and any(_is_incomplete(block, shapes, coding) for block in shapes.blocks()):
         return (_code_incomplete(block, coding, with_errors) for block in shapes.blocks())
-    return _code_on_device(DeviceCoder(coding, dtype), shapes, coding.atom_rows, with_errors)
+    coder = DeviceCoder(coding, dtype)
+    return (
+        CodedBlock(start, support.cpu().numpy(), coefs.cpu().numpy(), squares.cpu().numpy(), coder.n_atoms)
+        for start, support, coefs, squares in _code_on_device(coder, shapes, with_errors)
+    )
 
 
 def shape_errors(shapes: Shapes, coding: Coding) -> FloatArray:
@@ -102,41 +106,28 @@ def dense_codes_on_device(shapes: Shapes, coding: Coding) -> "Tensor":
     from shapelex.kernels.torch.weights import densify
 
     coder = DeviceCoder(coding, np.result_type(shapes.dtype, coding.atom_rows.dtype))
-    coded = ((start, coder.code(rows)) for start, rows in _preshapes_on_device(coder, shapes))
-    return torch.cat([densify(support, coefs[:, -1], coder.n_atoms) for _, (support, coefs) in coded])
+    blocks = _code_on_device(coder, shapes, with_errors=False)
+    return torch.cat([densify(support, coefs[:, -1], coder.n_atoms) for _, support, coefs, _ in blocks])
 
 
 def shape_errors_on_device(shapes: Shapes, coding: Coding) -> "Tensor":
     """Return what :func:`shape_errors` does, on the device that `coding` names."""
     import torch
 
-    from shapelex.kernels.torch.weights import squared_errors
-
     coder = DeviceCoder(coding, np.result_type(shapes.dtype, coding.atom_rows.dtype))
-    atoms_there = coder.to_device(coding.atom_rows)
-    found = []
-    for _, rows in _preshapes_on_device(coder, shapes):
-        support, coefs = coder.code(rows)
-        found.append(squared_errors(rows, atoms_there, support, coefs[:, -1]))
-    return torch.cat(found).sqrt()
+    return torch.cat([squares for *_, squares in _code_on_device(coder, shapes)]).sqrt()
 
 
 def _code_on_device(
-    coder: DeviceCoder, shapes: Shapes, atom_rows: ComplexArray, with_errors: bool
-) -> Iterator[CodedBlock]:
+    coder: DeviceCoder, shapes: Shapes, with_errors: bool = True
+) -> "Iterator[tuple[int, Tensor, Tensor, Tensor]]":
+    """Yield the number of the first shape, and supports, weights and squared errors on the device, of all blocks."""
     from shapelex.kernels.torch.weights import squared_errors
 
-    atoms_there = coder.to_device(atom_rows)
-    for start, rows in _preshapes_on_device(coder, shapes):
-        support, coefs = coder.code(rows)
-        squares = np.empty(0)
-        if with_errors:
-            squares = squared_errors(rows, atoms_there, support, coefs[:, -1]).cpu().numpy()
-        yield CodedBlock(start, support.cpu().numpy(), coefs.cpu().numpy(), squares, coder.n_atoms)
-
-
-def _preshapes_on_device(coder: DeviceCoder, shapes: Shapes) -> "Iterator[tuple[int, Tensor]]":
-    """Yield whitened pre-shapes in blocks on the device, each with the number of its first shape."""
+    atoms = coder.to_device(coder.coding.atom_rows)
     whitening = DeviceWhitening(shapes.space, coder.to_device, shapes.name)
     for start, sent in coder.upload(shapes):
-        yield start, whitening.preshapes(sent, shapes.dtype, shapes.first_row + start)
+        rows = whitening.preshapes(sent, shapes.dtype, shapes.first_row + start)
+        support, coefs = coder.code(rows)
+        squares = squared_errors(rows, atoms, support, coefs[:, -1]) if with_errors else coefs.real.new_empty(0)
+        yield start, support, coefs, squares

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from importlib import import_module
 from math import comb
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,9 +11,9 @@ import numpy as np
 from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
-from shapelex._validation import check_choice, check_count, check_flag, check_not_negative, check_number
+from shapelex._validation import check_choice, check_count, check_flag, check_not_negative
 from shapelex.coding.codes import SparseCodes
-from shapelex.exceptions import DeviceError, ParameterError, ParameterTypeError, SearchTooLargeError, ShapeInputError
+from shapelex.exceptions import DeviceError, ParameterError, SearchTooLargeError, ShapeInputError
 from shapelex.kernels.alignment import aligned_zeros
 from shapelex.kernels.exact import enumerate_batch
 from shapelex.kernels.polish import polish_batch
@@ -76,19 +75,14 @@ def _normalize(atom_rows: ComplexArray) -> tuple[ComplexArray, FloatArray]:
     eps = np.finfo(dtype).eps
     reals = atom_rows.view(dtype)
     norms2: FloatArray = np.einsum("jn,jn->j", reals, reals)
-    is_unit = np.abs(norms2 - 1) <= 16 * eps
-    norms = np.ones(len(atom_rows), dtype=dtype)
-    unit = atom_rows.copy()
-    if not is_unit.all():
-        others = atom_rows[~is_unit]
-        # Scaling by the largest entry first: squares of very small or large atoms stay finite.
-        largest = np.abs(others.view(dtype)).max(axis=1, keepdims=True)
-        scale = np.where(largest > 0, largest, 1).astype(dtype)
-        scaled = others / scale
-        scaled_norms = np.sqrt((scaled.real**2 + scaled.imag**2).sum(axis=1, keepdims=True))
-        unit[~is_unit] = scaled / np.where(scaled_norms > 0, scaled_norms, 1)
-        norms[~is_unit] = (scaled_norms * scale)[:, 0]
-    return unit, norms
+    is_unit = (np.abs(norms2 - 1) <= 16 * eps)[:, None]
+    # Scaling by the largest entry first: squares of very small or large atoms stay finite.
+    largest = np.abs(reals).max(axis=1, keepdims=True)
+    scale = np.where(largest > 0, largest, 1).astype(dtype)
+    scaled = atom_rows / scale
+    norms = np.sqrt((scaled.real**2 + scaled.imag**2).sum(axis=1, keepdims=True))
+    unit = scaled / np.where(norms > 0, norms, 1)
+    return np.where(is_unit, atom_rows, unit), np.where(is_unit, 1, norms * scale)[:, 0].astype(dtype)
 
 
 def _find_originals(unit: ComplexArray, gram: ComplexArray) -> IntArray:
@@ -317,14 +311,11 @@ def _numba_exact(inputs: KernelInputs, outputs: KernelOutputs, width: int) -> No
     outputs.needs_row[:] |= others.needs_row
 
 
-def _on_torch(name: str, *options: Any) -> "Callable[[Problem], TorchCoder]":
-    """Return a function that makes a coder of :mod:`shapelex.coding.torch.coders`, which is imported only then."""
+def _on_torch(method: str, problem: "Problem") -> "TorchCoder":
+    """Return a coder for a dictionary on a torch device; torch is imported only here."""
+    from shapelex.coding.torch.coders import ExactCoder, SearchCoder
 
-    def prepare(problem: "Problem") -> "TorchCoder":
-        coder: TorchCoder = getattr(import_module("shapelex.coding.torch.coders"), name)(problem, *options)
-        return coder
-
-    return prepare
+    return ExactCoder(problem) if method == "exact" else SearchCoder(problem, method)
 
 
 def _cost_pursuit(n_coordinates: int, n_atoms: int, n_nonzero: int, width: int) -> float:
@@ -344,10 +335,10 @@ def polish_cost_ns(n_atoms: int, n_nonzero: int) -> float:
 _numba_omp = partial(_numba_pursuit, by_correlation=1)
 
 CODERS: dict[str, Coder] = {
-    "ormp": Coder(_cost_pursuit, is_nested=True, numba=_numba_pursuit, torch=_on_torch("SearchCoder", "ormp")),
-    "omp": Coder(_cost_pursuit, is_nested=True, numba=_numba_omp, torch=_on_torch("SearchCoder", "omp")),
-    "beam": Coder(_cost_pursuit, is_nested=False, numba=_numba_pursuit, torch=_on_torch("SearchCoder", "beam")),
-    "exact": Coder(_cost_exact, is_nested=False, numba=_numba_exact, torch=_on_torch("ExactCoder")),
+    "ormp": Coder(_cost_pursuit, is_nested=True, numba=_numba_pursuit, torch=partial(_on_torch, "ormp")),
+    "omp": Coder(_cost_pursuit, is_nested=True, numba=_numba_omp, torch=partial(_on_torch, "omp")),
+    "beam": Coder(_cost_pursuit, is_nested=False, numba=_numba_pursuit, torch=partial(_on_torch, "beam")),
+    "exact": Coder(_cost_exact, is_nested=False, numba=_numba_exact, torch=partial(_on_torch, "exact")),
 }
 
 
@@ -442,7 +433,7 @@ class DictionaryCoder:
         norms = self.prepared.norms
         self.limits = make_limits(norms.dtype, coding.tol)
         # Weights are divided by the norms that the atoms had.
-        factors: FloatArray = np.where(norms > 0, 1 / np.where(norms > 0, norms, 1), 0).astype(norms.dtype)
+        factors: FloatArray = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
         self.factors = factors if (factors != 1).any() else None
 
 
@@ -458,8 +449,8 @@ def as_rows(rows: ComplexArray, name: str) -> ComplexArray:
 
 def check_nonzero(n_nonzero: int | None, n_atoms: int, n_coordinates: int, tol: float | None) -> int:
     """Return the maximum number of atoms per shape; refuse sparsities that a dictionary does not have."""
-    if tol is not None and not (np.isfinite(check_number(tol, "tol", "a distance")) and tol >= 0):
-        raise ParameterError(f"{parameter('tol')} must be a distance, finite and not negative, got {tol}.")
+    if tol is not None:
+        check_not_negative(tol, "tol")
     if n_nonzero is None:
         if tol is None:
             raise ParameterError(
@@ -467,9 +458,7 @@ def check_nonzero(n_nonzero: int | None, n_atoms: int, n_coordinates: int, tol: 
                 "stop."
             )
         return min(n_atoms, n_coordinates)
-    if type(n_nonzero) is bool or not isinstance(n_nonzero, int | np.integer):
-        raise ParameterTypeError(f"{parameter('n_nonzero')} must be an integer, got {n_nonzero!r}.")
-    if not 1 <= n_nonzero <= n_atoms:
+    if check_count(n_nonzero, 1, "n_nonzero") > n_atoms:
         raise ParameterError(
             f"{parameter('n_nonzero')} must be between 1 and {parameter('n_atoms', n_atoms)}, got {n_nonzero}."
         )

@@ -109,9 +109,8 @@ class SparseCodes:
 
     def __post_init__(self) -> None:
         n_atoms = check_count(self.n_atoms, 1, "n_atoms")
-        support = _as_support(self.support)
-        coefs = _as_coefs(self.coefs)
-        _check_codes(support, coefs, n_atoms)
+        support, coefs = _as_support(self.support, n_atoms), _as_coefs(self.coefs)
+        _check_codes(support, coefs)
         self._store(support, coefs, n_atoms)
 
     def _store(self, support: IntArray, coefs: ComplexArray, n_atoms: int) -> None:
@@ -151,21 +150,18 @@ class SparseCodes:
             If a row has more than `n_nonzero` non-zero weights.
         """
         weights = _as_coefs(dense)
-        used = weights != 0
-        counts = used.sum(axis=1)
+        counts = np.count_nonzero(weights, axis=1)
         fullest = int(counts.max(initial=0))
         width = max(fullest, 1) if n_nonzero is None else check_count(n_nonzero, 1, "n_nonzero")
         if fullest > width:
             raise CodesError(
                 f"n_nonzero={width} is too small: {name_rows(counts > width)} of dense use up to {fullest} atoms."
             )
-        # A stable sort of "unused" puts the used atoms first and keeps their order.
-        order = np.argsort(~used, axis=1, kind="stable")[:, :width]
-        if order.shape[1] < width:
-            order = np.pad(order, ((0, 0), (0, width - order.shape[1])))
+        support = np.full((len(weights), width), -1, dtype=np.int32)
+        coefs = np.zeros((len(weights), width), dtype=weights.dtype)
         is_used = np.arange(width) < counts[:, None]
-        support = np.where(is_used, order, -1).astype(np.int32)
-        coefs = np.where(is_used, np.take_along_axis(weights, order, axis=1), 0).astype(weights.dtype)
+        rows, atoms = np.nonzero(weights)
+        support[is_used], coefs[is_used] = atoms, weights[rows, atoms]
         return cls._from_coder(support, coefs, weights.shape[1])
 
     @classmethod
@@ -389,16 +385,18 @@ def _as_series(column: Any) -> Any:
     return column.filled(np.nan)
 
 
-def _as_support(support: ArrayLike) -> IntArray:
+def _as_support(support: ArrayLike, n_atoms: int) -> IntArray:
     array = np.asarray(support)
     if array.ndim != 2 or not np.issubdtype(array.dtype, np.integer):
         raise CodesError(
             f"support must be a 2-D array of integers (n_samples, n_nonzero), got shape {array.shape}, "
             f"dtype {array.dtype}."
         )
-    bad = ((array < -1) | (array > np.iinfo(np.int32).max)).any(axis=1)
-    if bad.any():
-        raise CodesError(f"support must lie between -1 and n_atoms - 1, but does not in {name_rows(bad)}.")
+    out_of_range: BoolArray = np.any((array < -1) | (array >= n_atoms), axis=1)
+    if out_of_range.any():
+        raise CodesError(
+            f"support must lie between -1 and n_atoms - 1 = {n_atoms - 1}, but does not in {name_rows(out_of_range)}."
+        )
     return np.ascontiguousarray(array, dtype=np.int32)
 
 
@@ -410,14 +408,9 @@ def _as_coefs(coefs: ArrayLike) -> ComplexArray:
     return np.ascontiguousarray(array, dtype=np.complex64 if is_single else np.complex128)
 
 
-def _check_codes(support: IntArray, coefs: ComplexArray, n_atoms: int) -> None:
+def _check_codes(support: IntArray, coefs: ComplexArray) -> None:
     if support.shape != coefs.shape:
         raise CodesError(f"support and coefs must have one shape, got {support.shape} and {coefs.shape}.")
-    out_of_range: BoolArray = np.any((support < -1) | (support >= n_atoms), axis=1)
-    if out_of_range.any():
-        raise CodesError(
-            f"support must lie between -1 and n_atoms - 1 = {n_atoms - 1}, but does not in {name_rows(out_of_range)}."
-        )
     unused = support < 0
     stray: BoolArray = np.any(unused & (coefs != 0), axis=1)
     if stray.any():

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import dask
@@ -110,11 +111,11 @@ def map_rows(
 
 def coded_chunks(shapes: Shapes, coding: Coding, with_errors: bool) -> Iterator[CodedBlock]:
     """Yield the codes of a Dask array in order; few chunks are computed ahead of the one that is used."""
-    blocks = shapes.map(partial(_code_chunk, coding=_on_worker(coding), with_errors=with_errors))
+    chunks = shapes.map(partial(_code_chunk, coding=_on_worker(coding), with_errors=with_errors))
     n_ahead = _CHUNKS_AHEAD * _count_threads()
     start = 0
-    for first in range(0, len(blocks), n_ahead):
-        for block in dask.compute(*blocks[first : first + n_ahead]):
+    for first in range(0, len(chunks), n_ahead):
+        for block in chain.from_iterable(dask.compute(*chunks[first : first + n_ahead])):
             yield replace(block, start=start)
             start += len(block.support)
 
@@ -133,14 +134,8 @@ def _on_worker(coding: Coding) -> Coding:
     return replace(coding, n_threads=1)
 
 
-def _code_chunk(shapes: Shapes, coding: Coding, with_errors: bool) -> CodedBlock:
-    blocks = list(coded_blocks(shapes, coding, with_errors=with_errors))
-    if len(blocks) == 1:
-        return blocks[0]
-    support, coefs, squares = (
-        np.concatenate([getattr(block, name) for block in blocks]) for name in ("support", "coefs", "squares")
-    )
-    return CodedBlock(0, support, coefs, squares, blocks[0].n_atoms)
+def _code_chunk(shapes: Shapes, coding: Coding, with_errors: bool) -> list[CodedBlock]:
+    return list(coded_blocks(shapes, coding, with_errors=with_errors))
 
 
 def _count_threads() -> int:

@@ -4,7 +4,7 @@ In: configurations and atoms (:func:`encode`), or whitened rows of both (:func:`
 :class:`~shapelex.coding.codes.SparseCodes`. Codes do not depend on the number of threads.
 """
 
-from typing import Any, Literal, overload
+from typing import Any, Literal, cast, overload
 
 import numpy as np
 
@@ -189,18 +189,14 @@ def encode_rows(
 
     An error target `tol` is relative to the norms of the rows, which must be finite (not checked).
     """
-    codes = _code_rows(rows, Coding(as_rows(atom_rows, "atom_rows"), n_nonzero, **settings))
-    assert isinstance(codes, SparseCodes)
-    return codes
+    return cast(SparseCodes, _code_rows(rows, Coding(as_rows(atom_rows, "atom_rows"), n_nonzero, **settings)))
 
 
 def encode_path_rows(
     rows: ComplexArray, atom_rows: ComplexArray, n_nonzero: int | None = None, **settings: Any
 ) -> CodePath:
     """Code whitened rows at every sparsity up to `n_nonzero`, by one pursuit; see :func:`encode_rows`."""
-    codes = _code_rows(rows, Coding(as_rows(atom_rows, "atom_rows"), n_nonzero, path=True, **settings))
-    assert isinstance(codes, CodePath)
-    return codes
+    return cast(CodePath, _code_rows(rows, Coding(as_rows(atom_rows, "atom_rows"), n_nonzero, path=True, **settings)))
 
 
 def _code_rows(rows: ComplexArray, coding: Coding) -> SparseCodes | CodePath:

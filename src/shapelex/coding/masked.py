@@ -46,9 +46,8 @@ def encode_masked(shapes: Shapes, mask: ArrayLike, coding: Coding) -> SparseCode
                 f"{block.name} has NaN or infinite landmarks that mask says are present, in "
                 f"{name_rows(bad.any(axis=1), block.first_row)}."
             )
-        coded.append(code_masked(block, kept, coding, with_errors=False))
-    support, coefs = (np.concatenate([getattr(one, name) for one in coded]) for name in ("support", "coefs"))
-    return SparseCodes._from_coder(support, coefs[:, 0], len(coding.atom_rows))
+        coded.append(code_masked(block, kept, coding, with_errors=False).codes)
+    return SparseCodes.concatenate(coded)
 
 
 def code_masked(block: Block, present: BoolArray, coding: Coding, *, with_errors: bool) -> CodedBlock:

@@ -16,7 +16,7 @@ from torch import Tensor
 from shapelex.kernels.torch.exact import SUPPORTS_AT_ONCE, best_supports, prepare_supports
 from shapelex.kernels.torch.fused import fused_exact, fused_polish, fused_pursuit
 from shapelex.kernels.torch.pursuit import beam_search, polish, pursue
-from shapelex.kernels.torch.weights import Block, Problem, densify, refine_path, solve_support, squared_errors
+from shapelex.kernels.torch.weights import Block, Problem, densify, refine_weights, solve_support, squared_errors
 
 
 class TorchCoder(Protocol):
@@ -45,7 +45,7 @@ class _Pursuit:
         if self._fused is None:
             return self._pursue(block, candidates)
         support, coefs, lowest, left = self._fused(block, None if candidates is None else candidates.int())
-        coefs = refine_path(block, self._problem, support, coefs, lowest)
+        coefs = refine_weights(block, self._problem, support, coefs, lowest)
         if self._problem.has_target:
             # Within rounding of the target the true residual decides.
             unsure = torch.nonzero(lowest < 0)[:, 0]
@@ -124,7 +124,7 @@ class SearchCoder:
 def _code_by_beam(block: Block, size: int, problem: Problem) -> tuple[Tensor, Tensor]:
     """Return supports of at most `size` atoms, and weights, whatever the target."""
     support = beam_search(block, problem, size)
-    return support, solve_support(block, problem, support)[:, None]
+    return support, solve_support(block, problem, support)
 
 
 def _beam_values(problem: Problem) -> int:

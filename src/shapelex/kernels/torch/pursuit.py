@@ -93,9 +93,8 @@ def pursue(
     levels = range(1, size + 1) if problem.path else [size]
     coefs = block.rows.new_zeros((n_rows, len(levels), size))
     for place, n_chosen in enumerate(levels):
-        solved = solve_triangle(triangle[:, :n_chosen, :n_chosen], targets[:, :n_chosen])
-        coefs[:, place, :n_chosen] = refine_weights(block, problem, support[:, :n_chosen], solved, lowest)
-    return support, coefs, left_norm2
+        coefs[:, place, :n_chosen] = solve_triangle(triangle[:, :n_chosen, :n_chosen], targets[:, :n_chosen])
+    return support, refine_weights(block, problem, support, coefs, lowest), left_norm2
 
 
 def _atom_keys(n_atoms: int, device: torch.device) -> Tensor:

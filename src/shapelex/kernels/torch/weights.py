@@ -102,36 +102,32 @@ def gather_gram(gram: Tensor, support: Tensor) -> Tensor:
 
 
 def solve_support(block: Block, problem: Problem, support: Tensor) -> Tensor:
-    """Weights of given supports of independent atoms, refined where the atoms are nearly dependent."""
+    """Weights ``(B, 1, S)`` of given supports of independent atoms, refined where the atoms are nearly dependent."""
     factor, _ = torch.linalg.cholesky_ex(gather_gram(problem.gram, support))
-    coefs = _solve_factor(factor, block.correlations, support)
+    coefs = _solve_factor(factor, block.correlations, support)[:, None]
     lowest = factor.diagonal(dim1=1, dim2=2).real.square().amin(dim=1)
     return refine_weights(block, problem, support, coefs, lowest)
 
 
 def refine_weights(block: Block, problem: Problem, support: Tensor, coefs: Tensor, lowest: Tensor) -> Tensor:
-    """Correct weights once, in place, where a chosen atom had little of its squared norm left, `lowest`.
+    """Correct weights ``(B, 1, S)``, or ``(B, S, S)`` of a path, where a chosen atom had little left, `lowest`.
 
-    The steps come from the true residuals (the corrected seminormal equations).
+    This is done once, in place, by the true residuals (the corrected seminormal equations).
     """
     # One number tells whether there are such rows at all, faster than a list of them.
-    if len(lowest) and float(lowest.amin()) < problem.limits.refine:
-        unsure = torch.nonzero(lowest < problem.limits.refine)[:, 0]
-        chosen = support[unsure]
-        remaining = residuals(block.rows[unsure], problem.atoms, chosen, coefs[unsure])
-        factor, _ = torch.linalg.cholesky_ex(gather_gram(problem.gram, chosen))
-        steps = _solve_factor(factor, remaining @ problem.atoms.mH, chosen)
-        # A factor that broke down has no correction to offer.
-        coefs[unsure] += torch.where(torch.isfinite(steps.real) & torch.isfinite(steps.imag), steps, 0)
-    return coefs
-
-
-def refine_path(block: Block, problem: Problem, support: Tensor, coefs: Tensor, lowest: Tensor) -> Tensor:
-    """Correct weights ``(B, 1, S)``, or ``(B, S, S)`` of a path, as :func:`refine_weights` does, in place."""
+    if len(lowest) == 0 or not float(lowest.amin()) < problem.limits.refine:
+        return coefs
+    unsure = torch.nonzero(lowest < problem.limits.refine)[:, 0]
     n_levels, size = coefs.shape[1:]
     for level in range(n_levels):
         n_chosen = size if n_levels == 1 else level + 1
-        refine_weights(block, problem, support[:, :n_chosen], coefs[:, level, :n_chosen], lowest)
+        chosen, given = support[unsure, :n_chosen], coefs[unsure, level, :n_chosen]
+        remaining = residuals(block.rows[unsure], problem.atoms, chosen, given)
+        factor, _ = torch.linalg.cholesky_ex(gather_gram(problem.gram, chosen))
+        steps = _solve_factor(factor, remaining @ problem.atoms.mH, chosen)
+        # A factor that broke down has no correction to offer.
+        steps = torch.where(torch.isfinite(steps.real) & torch.isfinite(steps.imag), steps, 0)
+        coefs[unsure, level, :n_chosen] = given + steps
     return coefs
 
 
