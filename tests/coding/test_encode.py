@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shapelex.coding import encode as encode_function
 from shapelex.coding import encode_path_rows, encode_rows, residual_norms
-from shapelex.coding.coders import CODERS, EXACT_MAX_SUPPORTS, choose_search
+from shapelex.coding.coders import CODERS, EXACT_MAX_SUPPORTS, Coding, choose_search
 from shapelex.exceptions import CoordinateCountError, NonFiniteError, SearchTooLargeError, ShapeInputError
 from tests.coding_oracles import best_error, omp_support, ormp_support, project, random_rows
 from tests.rounding import assert_close_codes
@@ -330,20 +330,25 @@ def test_auto_with_a_path_is_ormp():
     assert encode_function(rows, atoms, 3, path=True)[3] == encode_function(rows, atoms, 3, "ormp")
 
 
-def test_auto_rule():
+@pytest.mark.parametrize(
+    ("n_atoms", "n_nonzero", "backend", "settings", "search"),
+    [
+        (20, 5, "numba", {}, ("exact", 16, False)),
+        (230, 30, "numba", {}, ("beam", 8, True)),
+        (230, 30, "numba", {"width": 4}, ("beam", 4, True)),
+        (230, 30, "numba", {"polish": False}, ("beam", 16, False)),
+        (230, 30, "torch", {}, ("ormp", 1, True)),
+        (230, 30, "torch", {"width": 4}, ("beam", 4, True)),
+        (230, 30, "torch", {"polish": False}, ("beam", 16, False)),
+        (230, 30, "torch", {"tol": 0.1}, ("beam", 16, False)),
+        (30, 5, "numba", {"method": "beam"}, ("beam", 16, False)),
+        (30, 5, "numba", {"method": "beam", "width": 1}, ("ormp", 1, False)),
+        (30, 5, "numba", {"method": "ormp", "polish": True}, ("ormp", 1, True)),
+    ],
+)
+def test_searches_that_arguments_mean(n_atoms, n_nonzero, backend, settings, search):
+    assert choose_search(Coding(np.empty((n_atoms, 2), complex), **settings), n_nonzero, backend) == search
     assert list(CODERS) == METHODS
-    assert choose_search("auto", 10, 5).coder == "exact"
-    assert choose_search("auto", 20, 5) == ("exact", 16, False)
-    assert choose_search("auto", 230, 30) == ("beam", 8, True)
-    assert choose_search("auto", 230, 30, 4) == ("beam", 4, True)
-    assert choose_search("auto", 230, 30, polish=False) == ("beam", 16, False)
-    assert choose_search("auto", 230, 30, backend="torch") == ("ormp", 1, True)
-    assert choose_search("auto", 230, 30, 4, backend="torch") == ("beam", 4, True)
-    assert choose_search("auto", 230, 30, polish=False, backend="torch") == ("beam", 16, False)
-    assert choose_search("auto", 230, 30, has_target=True, backend="torch") == ("beam", 16, False)
-    assert choose_search("beam", 30, 5) == ("beam", 16, False)
-    assert choose_search("beam", 30, 5, 1) == ("ormp", 1, False)
-    assert choose_search("ormp", 30, 5, polish=True) == ("ormp", 1, True)
 
 
 def test_exact_refuses_with_the_count():

@@ -27,6 +27,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Coding:
+    """How to code: the dictionary as whitened rows of any norm, and the arguments of :func:`shapelex.encode`."""
+
+    atom_rows: ComplexArray
+    n_nonzero: int | None = None
+    method: str = "auto"
+    width: int | None = None
+    tol: float | None = None
+    path: bool = False
+    polish: bool | None = None
+    weight_penalty: float = 0.0
+    n_threads: int | None = None
+    device: str = "cpu"
+
+
+@dataclass(frozen=True)
 class PreparedAtoms:
     """Atoms of norm 1 (or 0) and their Gram matrix.
 
@@ -36,8 +52,6 @@ class PreparedAtoms:
         Normalized atoms, real and imaginary parts interleaved.
     norms : ndarray of float, shape (n_atoms,)
         Norms that the atoms had.
-    originals : ndarray of int, shape (n_atoms,)
-        For a copy of an earlier atom, which was set to zero, the number of that atom; its own number for all others.
     folded : ndarray of complex, shape (n_coordinates, n_atoms)
         Conjugate transpose of the normalized atoms: rows times this are their correlations.
     gram : ndarray of float, shape (n_atoms, 2, width)
@@ -46,7 +60,6 @@ class PreparedAtoms:
 
     atoms: FloatArray
     norms: FloatArray
-    originals: IntArray
     folded: ComplexArray
     gram: FloatArray
 
@@ -56,17 +69,15 @@ def prepare_atoms(atom_rows: ComplexArray) -> PreparedAtoms:
     unit, norms = _normalize(atom_rows)
     gram = unit.conj() @ unit.T
     # A copy spans what its original does: without it the first of equals is chosen, and beams waste no place.
-    originals = _find_originals(unit, gram)
-    is_copy = originals != np.arange(len(unit))
-    if is_copy.any():
-        unit[is_copy] = 0
-        gram[is_copy] = gram[:, is_copy] = 0
+    is_copy = _find_copies(unit, gram)
+    unit[is_copy] = 0
+    gram[is_copy] = gram[:, is_copy] = 0
     # Rows of whole cache lines: loops over all atoms start on one and have no tail.
     real_dtype, n_atoms = unit.real.dtype, len(unit)
     n_line = 64 // real_dtype.itemsize
     padded = aligned_zeros((n_atoms, 2, -(-n_atoms // n_line) * n_line), real_dtype)
     padded[:, 0, :n_atoms], padded[:, 1, :n_atoms] = gram.real, gram.imag
-    return PreparedAtoms(unit.view(real_dtype), norms, originals, np.ascontiguousarray(unit.conj().T), padded)
+    return PreparedAtoms(unit.view(real_dtype), norms, np.ascontiguousarray(unit.conj().T), padded)
 
 
 def _normalize(atom_rows: ComplexArray) -> tuple[ComplexArray, FloatArray]:
@@ -85,18 +96,17 @@ def _normalize(atom_rows: ComplexArray) -> tuple[ComplexArray, FloatArray]:
     return np.where(is_unit, atom_rows, unit), np.where(is_unit, 1, norms * scale)[:, 0].astype(dtype)
 
 
-def _find_originals(unit: ComplexArray, gram: ComplexArray) -> IntArray:
-    """Return, for each atom, the first one that equals it up to rotation and rounding."""
+def _find_copies(unit: ComplexArray, gram: ComplexArray) -> BoolArray:
+    """Return which atoms equal one before them up to rotation and rounding."""
     eps = np.finfo(gram.dtype).eps
-    originals = np.arange(len(unit))
+    is_copy = np.zeros(len(unit), dtype=bool)
     close = gram.real**2 + gram.imag**2 > 1 - 1e3 * eps
     # The product of nearly equal atoms says little: their difference decides.
-    for first, second in zip(*np.nonzero(close), strict=True):
-        if first < second and originals[first] == first and originals[second] == second:
+    for first, second in zip(*np.nonzero(np.triu(close, 1)), strict=True):
+        if not (is_copy[first] or is_copy[second]):
             difference = np.abs(unit[second] - gram[first, second] * unit[first]).max()
-            if difference <= 8 * eps:
-                originals[second] = first
-    return originals
+            is_copy[second] = difference <= 8 * eps
+    return is_copy
 
 
 EXACT_MAX_SUPPORTS = 10_000_000
@@ -218,20 +228,12 @@ class Search(NamedTuple):
     polishes: bool
 
 
-def choose_search(
-    method: str,
-    n_atoms: int,
-    n_nonzero: int,
-    width: int | None = None,
-    *,
-    has_target: bool = False,
-    path: bool = False,
-    polish: bool | None = None,
-    backend: str = "numba",
-) -> Search:
+def choose_search(coding: Coding, n_nonzero: int, backend: str) -> Search:
     """Resolve ``"auto"`` and defaults; refuse unknown names and searches that would take too long."""
+    method, width, polish, has_target = coding.method, coding.width, coding.polish, coding.tol is not None
+    n_atoms = len(coding.atom_rows)
     check_choice(method, ("auto", *CODERS), "method")
-    if path:
+    if coding.path:
         method = "ormp" if method == "auto" else method
         if not CODERS[method].is_nested:
             nested = " or ".join(f'"{name}"' for name, entry in CODERS.items() if entry.is_nested)
@@ -322,14 +324,8 @@ def _cost_pursuit(n_coordinates: int, n_atoms: int, n_nonzero: int, width: int) 
     return width * (100.0 + n_atoms * (n_coordinates / 5.0 + n_nonzero * (n_nonzero / 6.0 + 2.0)))
 
 
-def _cost_exact(n_coordinates: int, n_atoms: int, n_nonzero: int, width: int) -> float:
-    del width
+def _cost_exact(n_coordinates: int, n_atoms: int, n_nonzero: int, _: int) -> float:
     return _cost_pursuit(n_coordinates, n_atoms, n_nonzero, 1) + 0.8 * comb(n_atoms, n_nonzero)
-
-
-def polish_cost_ns(n_atoms: int, n_nonzero: int) -> float:
-    """Estimate the nanoseconds per shape and core that polishing takes."""
-    return 2000.0 + n_atoms * n_nonzero * (n_nonzero / 4.0 + 15.0)
 
 
 _numba_omp = partial(_numba_pursuit, by_correlation=1)
@@ -340,22 +336,6 @@ CODERS: dict[str, Coder] = {
     "beam": Coder(_cost_pursuit, is_nested=False, numba=_numba_pursuit, torch=partial(_on_torch, "beam")),
     "exact": Coder(_cost_exact, is_nested=False, numba=_numba_exact, torch=partial(_on_torch, "exact")),
 }
-
-
-@dataclass(frozen=True)
-class Coding:
-    """How to code: the dictionary as whitened rows of any norm, and the arguments of :func:`shapelex.encode`."""
-
-    atom_rows: ComplexArray
-    n_nonzero: int | None = None
-    method: str = "auto"
-    width: int | None = None
-    tol: float | None = None
-    path: bool = False
-    polish: bool | None = None
-    weight_penalty: float = 0.0
-    n_threads: int | None = None
-    device: str = "cpu"
 
 
 @dataclass(frozen=True)
@@ -403,27 +383,19 @@ class DictionaryCoder:
         self.n_atoms, self.n_coordinates = atoms.shape
         self.n_nonzero = check_nonzero(coding.n_nonzero, self.n_atoms, self.n_coordinates, coding.tol)
         self.n_levels = self.n_nonzero if coding.path else 1
-        width = None if coding.width is None else check_count(coding.width, 1, "width")
+        if coding.width is not None:
+            check_count(coding.width, 1, "width")
         if coding.polish is not None:
             check_flag(coding.polish, "polish")
         # The CPU may stand in for the device of a coding.
         device = "cpu" if backend == "numba" else coding.device
         refuse_conflicts(path=coding.path, polish=coding.polish, tol=coding.tol, device=device)
-        self.search = choose_search(
-            coding.method,
-            self.n_atoms,
-            self.n_nonzero,
-            width,
-            has_target=coding.tol is not None,
-            path=coding.path,
-            polish=coding.polish,
-            backend=backend,
-        )
+        self.search = choose_search(coding, self.n_nonzero, backend)
         self.implementation = implementation(self.search.coder, backend)
         sizes = self.n_coordinates, self.n_atoms, self.n_nonzero, self.search.width
         self.cost_ns = CODERS[self.search.coder].cost_ns(*sizes)
         if self.search.polishes:
-            self.cost_ns += polish_cost_ns(self.n_atoms, self.n_nonzero)
+            self.cost_ns += 2000.0 + self.n_atoms * self.n_nonzero * (self.n_nonzero / 4.0 + 15.0)
         penalty = check_not_negative(coding.weight_penalty, "weight_penalty")
         if penalty > 0:
             # |z - Da|^2 + p |a|^2 is the squared distance to a sum of atoms that have one more coordinate each, √p.

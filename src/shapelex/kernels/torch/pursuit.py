@@ -3,6 +3,7 @@
 The arithmetic, the tolerances and the rules for ties are those of the numba kernels; sums may round otherwise.
 """
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -16,7 +17,6 @@ from shapelex.kernels.torch.weights import (
     squares,
 )
 
-_MULTIPLIERS = (-0x61C8864680B583EB, -0x40A7B892E31B1A47, -0x6B2FB644ECCEEE15)
 # A bound on the exchanges of one row, far above what shapes need.
 _MOST_EXCHANGES = 256
 
@@ -97,14 +97,6 @@ def pursue(
     return support, refine_weights(block, problem, support, coefs, lowest), left_norm2
 
 
-def _atom_keys(n_atoms: int, device: torch.device) -> Tensor:
-    """Well mixed 64-bit keys of atoms; the keys of a support add up to its own, whatever the order."""
-    keys = torch.arange(1, n_atoms + 1, dtype=torch.int64, device=device) * _MULTIPLIERS[0]
-    for shift, multiplier in zip((30, 27), _MULTIPLIERS[1:], strict=True):
-        keys = (keys ^ ((keys >> shift) & ((1 << (64 - shift)) - 1))) * multiplier
-    return keys ^ ((keys >> 31) & ((1 << 33) - 1))
-
-
 def beam_search(block: Block, problem: Problem, size: int) -> Tensor:
     """Supports ``(B, size)`` of the best members of the beam, padded with −1; a target is not heeded."""
     norms2, gram, limits, width = block.norms2, problem.gram, problem.limits, problem.width
@@ -113,7 +105,9 @@ def beam_search(block: Block, problem: Problem, size: int) -> Tensor:
     margin = 16 * limits.eps * norms2
     stop_gain = (limits.gain * norms2)[:, None]
     rows = torch.arange(n_rows, device=device)[:, None]
-    keys_of_atoms = _atom_keys(n_atoms, device)
+    # Keys of atoms: those of a support add up to its own, whatever the order.
+    random_keys = np.random.default_rng(0).integers(-(1 << 63), 1 << 63, n_atoms, dtype=np.int64)
+    keys_of_atoms = torch.from_numpy(random_keys).to(device)
     # Members: residual correlations, norms left, chosen basis rows, supports, gains, keys.
     corr = block.correlations[:, None]
     left = gram.diagonal().real.expand(n_rows, 1, n_atoms)
