@@ -19,7 +19,7 @@ def first_atom_numba(inputs, outputs, width):
     """Code every row by the first atom alone."""
     outputs.support[:], outputs.support[:, 0] = -1, 0
     outputs.coefs[:], outputs.coefs[:, 0, :2] = 0, inputs.correlations[:, :2]
-    outputs.left[:] = inputs.norms2 - (inputs.correlations[:, :2] ** 2).sum(axis=1)
+    outputs.left[:] = 1 - (inputs.correlations[:, :2] ** 2).sum(axis=1)
 
 
 class FirstAtomTorch:

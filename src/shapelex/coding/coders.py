@@ -147,14 +147,12 @@ def make_limits(real_dtype: "np.dtype[Any]", tol: float | None) -> FloatArray:
 class KernelInputs(NamedTuple):
     """The first arguments of every numba kernel.
 
-    Complex numbers have real and imaginary parts interleaved. `rows` (n_rows, 2 * n_coordinates) are of length 0 where
-    only the `correlations` (n_rows, 2 * n_atoms) with the atoms are at hand; `norms2` are the squared norms of the
-    rows, `gram` and `atoms` those of :class:`~shapelex.coding.coders.PreparedAtoms`, `limits` those of
-    :func:`make_limits`.
+    Complex numbers have real and imaginary parts interleaved. `rows` (n_rows, 2 * n_coordinates), of norm 1, are of
+    length 0 where only their `correlations` (n_rows, 2 * n_atoms) with the atoms are at hand. `gram` and `atoms` are
+    those of :class:`~shapelex.coding.coders.PreparedAtoms`, `limits` those of :func:`make_limits`.
     """
 
     correlations: FloatArray
-    norms2: FloatArray
     gram: FloatArray
     rows: FloatArray
     atoms: FloatArray
@@ -307,7 +305,7 @@ def _numba_exact(inputs: KernelInputs, outputs: KernelOutputs, width: int) -> No
     copies: list[Any] = [np.zeros_like(array) for array in outputs]
     others = KernelOutputs(*copies)
     _numba_pursuit(inputs, others, width)
-    is_better = others.left < outputs.left - 16 * inputs.limits[EPS] * inputs.norms2
+    is_better = others.left < outputs.left - 16 * inputs.limits[EPS]
     for mine, found in zip(outputs, others, strict=True):
         mine[is_better] = found[is_better]
     outputs.needs_row[:] |= others.needs_row

@@ -187,8 +187,7 @@ class RowCoder(DictionaryCoder):
         """Code rows of norm 1; return squared residuals, and which rows must be coded again with their coordinates."""
         n_rows = len(correlations)
         left, needs_row = np.empty(n_rows, dtype=self._real_dtype), np.zeros(n_rows, dtype=bool)
-        norms2 = np.ones(n_rows, dtype=self._real_dtype)
-        inputs = KernelInputs(correlations, norms2, self.prepared.gram, rows, self.prepared.atoms, self.limits)
+        inputs = KernelInputs(correlations, self.prepared.gram, rows, self.prepared.atoms, self.limits)
         outputs = KernelOutputs(out_support, out_coefs.view(self._real_dtype), left, needs_row)
         self.implementation(inputs, outputs, self.search.width)
         if self._polish is not None:

@@ -272,7 +272,7 @@ def unrank(rank, counts, size, out_support):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def pursue_among(correlations, norm2, gram, candidates, limits, size, basis, state, chosen):
+def pursue_among(correlations, gram, candidates, limits, size, basis, state, chosen):
     """Choose up to `size` of a few candidates by ORMP, in plain loops; return their number."""
     target, triangle = chosen.target, chosen.triangle
     n_candidates = len(candidates)
@@ -292,7 +292,7 @@ def pursue_among(correlations, norm2, gram, candidates, limits, size, basis, sta
                 if gain > best_gain:
                     best_gain = gain
                     best = a
-        if not best_gain > limits[GAIN] * norm2:
+        if not best_gain > limits[GAIN]:
             return level
         atom = candidates[best]
         inv_norm = one / np.sqrt(state[2, best])
@@ -306,7 +306,11 @@ def pursue_among(correlations, norm2, gram, candidates, limits, size, basis, sta
         for i in range(level):
             triangle[level, 0, i] = basis[i, 0, best]
             triangle[level, 1, i] = basis[i, 1, best]
+        state[2, best] = 0
         for a in range(n_candidates):
+            # Candidates that the chosen ones span stay so.
+            if not state[2, a] > limits[INDEPENDENT]:
+                continue
             re, im = gram[atom, 0, candidates[a]], gram[atom, 1, candidates[a]]
             for i in range(level):
                 w_re, w_im = triangle[level, 0, i], triangle[level, 1, i]
@@ -319,7 +323,6 @@ def pursue_among(correlations, norm2, gram, candidates, limits, size, basis, sta
             state[0, a] -= re * t_re + im * t_im
             state[1, a] -= re * t_im - im * t_re
             state[2, a] -= re * re + im * im
-        state[2, best] = 0
     return size
 
 
@@ -334,11 +337,11 @@ def read_support(support, out_support):
 
 
 @kernel(forceinline=True)
-def drop_unused(norm2, limits, support, n_chosen, coef):
+def drop_unused(limits, support, n_chosen, coef):
     """Drop atoms whose weight is rounding; return how many stay."""
     n_kept = 0
     for level in range(n_chosen):
-        if coef[0, level] ** 2 + coef[1, level] ** 2 > limits[GAIN] * norm2:
+        if coef[0, level] ** 2 + coef[1, level] ** 2 > limits[GAIN]:
             support[n_kept] = support[level]
             coef[0, n_kept] = coef[0, level]
             coef[1, n_kept] = coef[1, level]
@@ -347,7 +350,7 @@ def drop_unused(norm2, limits, support, n_chosen, coef):
 
 
 @kernel()
-def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support, out_coefs, out_left, out_needs_row):
+def enumerate_batch(correlations, gram, rows, atoms, limits, out_support, out_coefs, out_left, out_needs_row):
     """Code a block of rows by the best of all supports.
 
     The support found is pursued once more by itself, so that atoms without use drop out, and the rest comes in order
@@ -357,7 +360,7 @@ def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support
 
     Parameters
     ----------
-    correlations, norms2, gram, rows, atoms, limits
+    correlations, gram, rows, atoms, limits
         As in :func:`shapelex.kernels.pursuit.pursue_batch`.
     out_support, out_coefs, out_left, out_needs_row
         As there, with one level.
@@ -385,8 +388,8 @@ def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support
     has_target = limits[TARGET] >= 0
     # Sums of gains round: a support that wins by less is equal, and the first of equals is taken.
     # In the precision of the rows: a product with an integer would be in double precision.
-    margin = dtype.type(1) + dtype.type(4) * limits[EPS]
-    unsure = limits[UNSURE]
+    one = dtype.type(1)
+    margin = one + dtype.type(4) * limits[EPS]
     for first in range(0, n_samples, LANE):
         n_here = read_lane(correlations, first, tree)
         n_pending = n_here
@@ -399,25 +402,23 @@ def enumerate_batch(correlations, norms2, gram, rows, atoms, limits, out_support
                 if not pending[s]:
                     continue
                 k = first + s
-                row, norm2, needs_row = rows[k], norms2[k], out_needs_row[k : k + 1]
+                row, needs_row = rows[k], out_needs_row[k : k + 1]
                 n_chosen = 0
                 is_found = True
                 gain = tree.best[s] / margin
-                if norm2 - gain <= unsure * norm2:
-                    n_chosen = pursue_among(
-                        correlations[k], norm2, gram, everything, limits, size, basis, state, chosen
-                    )
-                    is_found = gain > sum_of_squares(chosen.target, n_chosen) + 16 * limits[EPS] * norm2
+                if one - gain <= limits[UNSURE]:
+                    n_chosen = pursue_among(correlations[k], gram, everything, limits, size, basis, state, chosen)
+                    is_found = gain > sum_of_squares(chosen.target, n_chosen) + 16 * limits[EPS]
                 if is_found:
                     found = best_support[:size]
                     unrank(np.int64(tree.best[LANE + s]), counts, size, found)
-                    n_chosen = pursue_among(correlations[k], norm2, gram, found, limits, size, basis, state, chosen)
+                    n_chosen = pursue_among(correlations[k], gram, found, limits, size, basis, state, chosen)
                 solve_row(row, atoms, limits, chosen, n_chosen, needs_row)
-                out_left[k] = norm2 - sum_of_squares(chosen.target, n_chosen)
-                if has_target and meets_target(out_left[k], norm2, limits, row, atoms, chosen, n_chosen, needs_row):
+                out_left[k] = one - sum_of_squares(chosen.target, n_chosen)
+                if has_target and meets_target(out_left[k], limits, row, atoms, chosen, n_chosen, needs_row):
                     pending[s] = False
                     n_pending -= 1
-                n_chosen = drop_unused(norm2, limits, chosen.support, n_chosen, chosen.coef)
+                n_chosen = drop_unused(limits, chosen.support, n_chosen, chosen.coef)
                 write_support(chosen.support, n_chosen, out_support[k])
                 write_coefs(chosen.coef, n_chosen, out_coefs[k, 0])
     return has_skipped
@@ -450,7 +451,7 @@ def all_errors_batch(correlations, gram, limits, size, out_squares):
 
 
 @kernel()
-def solve_given_batch(correlations, norms2, gram, rows, atoms, limits, out_support, out_coefs, out_left, out_needs_row):
+def solve_given_batch(correlations, gram, rows, atoms, limits, out_support, out_coefs, out_left, out_needs_row):
     """Compute the weights of the supports that are in ``out_support``; the arguments are those of all coders.
 
     The atoms are left in order of gain; those without use drop out.
@@ -460,13 +461,14 @@ def solve_given_batch(correlations, norms2, gram, rows, atoms, limits, out_suppo
     basis = np.empty((n_nonzero, 2, n_nonzero), dtype=dtype)
     state = np.empty((3, n_nonzero), dtype=dtype)
     given = np.empty(n_nonzero, dtype=np.int64)
+    one = dtype.type(1)
     chosen = allocate_chosen(n_nonzero, rows)
     for k in range(n_samples):
-        row, norm2, needs_row = rows[k], norms2[k], out_needs_row[k : k + 1]
+        row, needs_row = rows[k], out_needs_row[k : k + 1]
         size = read_support(out_support[k], given)
-        n_chosen = pursue_among(correlations[k], norm2, gram, given[:size], limits, size, basis, state, chosen)
+        n_chosen = pursue_among(correlations[k], gram, given[:size], limits, size, basis, state, chosen)
         solve_row(row, atoms, limits, chosen, n_chosen, needs_row)
-        out_left[k] = norm2 - sum_of_squares(chosen.target, n_chosen)
-        n_chosen = drop_unused(norm2, limits, chosen.support, n_chosen, chosen.coef)
+        out_left[k] = one - sum_of_squares(chosen.target, n_chosen)
+        n_chosen = drop_unused(limits, chosen.support, n_chosen, chosen.coef)
         write_support(chosen.support, n_chosen, out_support[k])
         write_coefs(chosen.coef, n_chosen, out_coefs[k, 0])

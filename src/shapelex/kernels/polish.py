@@ -184,7 +184,7 @@ def score_exchanges(combined_row, state, inv_pivot, x_re, x_im, independent, out
 
 
 @kernel()
-def best_exchange(norm2, size, limits, exchange):
+def best_exchange(size, limits, exchange):
     """Place and atom of the exchange that lowers the squared error most, and by how much; -1 where none does.
 
     The first of equal ones is taken, in order of places, then atoms. Correlations are known to roundings of the norm
@@ -203,7 +203,7 @@ def best_exchange(norm2, size, limits, exchange):
             score[exchange.support[q]] = 0
         atom = first_largest(exchange.score_bits)
         gain = score[atom] - (weights[0, p] * a_re + weights[1, p] * a_im)
-        if gain > best_gain and gain > 16 * limits[EPS] * np.sqrt(norm2 * score[atom]):
+        if gain > best_gain and gain > 16 * limits[EPS] * np.sqrt(score[atom]):
             best_gain = gain
             best_place = p
             best_atom = atom
@@ -219,30 +219,30 @@ MAX_FACTORS = 16
 
 
 @kernel()
-def exchange_atoms(correlations, norm2, gram, atom_norms2, limits, size, verified, basis, state, chosen, exchange):
+def exchange_atoms(correlations, gram, atom_norms2, limits, size, verified, basis, state, chosen, exchange):
     """Exchange atoms of a support while the error falls; tell whether any was exchanged.
 
     What the updates promise is checked by a new pursuit, and the last support that kept its promise is in `verified`.
     """
     independent, support = limits[INDEPENDENT], exchange.support
-    left = promised = norm2
+    left = promised = 1.0
     is_better = is_done = False
     for turn in range(MAX_FACTORS):
-        n_chosen = pursue_among(correlations, norm2, gram, support[:size], limits, size, basis, state, chosen)
-        now = norm2 - sum_of_squares(chosen.target, n_chosen)
-        if turn > 0 and not now < left - 16 * DOUBLE_EPS * norm2:
+        n_chosen = pursue_among(correlations, gram, support[:size], limits, size, basis, state, chosen)
+        now = 1 - sum_of_squares(chosen.target, n_chosen)
+        if turn > 0 and not now < left - 16 * DOUBLE_EPS:
             break
         for q in range(size):
             verified[q] = support[q]
         is_better = turn > 0
         # Updates without visible drift have seen all exchanges of this support.
-        has_seen_all = is_done and abs(now - promised) <= limits[UNSURE] * norm2
+        has_seen_all = is_done and abs(now - promised) <= limits[UNSURE]
         if has_seen_all or not start_exchanges(correlations, gram, atom_norms2, independent, size, exchange):
             break
         left = promised = now
         n_done = 0
         while n_done < EXCHANGES_PER_FACTOR:
-            place, atom, gain = best_exchange(norm2, size, limits, exchange)
+            place, atom, gain = best_exchange(size, limits, exchange)
             is_done = place < 0
             if is_done:
                 break
@@ -271,14 +271,12 @@ def drop_cheapest(width, size, exchange):
 
 
 @kernel()
-def polish_batch(
-    correlations, norms2, gram, rows, atoms, limits, score_bits, out_support, out_coefs, out_left, out_needs_row
-):
+def polish_batch(correlations, gram, rows, atoms, limits, score_bits, out_support, out_coefs, out_left, out_needs_row):
     """Improve the codes of a block of rows.
 
     Parameters
     ----------
-    correlations, norms2, gram, rows, atoms, limits, score_bits
+    correlations, gram, rows, atoms, limits, score_bits
         As in :func:`shapelex.kernels.pursuit.pursue_batch`, in double precision.
     out_support, out_coefs, out_left, out_needs_row
         As there, with one level, filled by a search. Rows that need their coordinates are skipped.
@@ -293,22 +291,22 @@ def polish_batch(
     atom_norms2 = squared_norms(gram)
     has_target = limits[TARGET] >= 0
     for k in range(n_samples):
-        row, norm2, needs_row = rows[k], norms2[k], out_needs_row[k : k + 1]
+        row, needs_row = rows[k], out_needs_row[k : k + 1]
         n_before = size = read_support(out_support[k], exchange.support)
         # Where only rounding is left, gains tie.
-        if needs_row[0] or size == 0 or (not has_target and not out_left[k] > limits[UNSURE] * norm2):
+        if needs_row[0] or size == 0 or (not has_target and not out_left[k] > limits[UNSURE]):
             continue
         is_better = exchange_atoms(
-            correlations[k], norm2, gram, atom_norms2, limits, size, verified, basis, state, chosen, exchange
+            correlations[k], gram, atom_norms2, limits, size, verified, basis, state, chosen, exchange
         )
         while is_better or has_target:
             # In order of gain, as an exact search writes its codes.
-            n_chosen = pursue_among(correlations[k], norm2, gram, verified[:size], limits, size, basis, state, chosen)
-            left = norm2 - sum_of_squares(chosen.target, n_chosen)
-            meets = has_target and meets_target(left, norm2, limits, row, atoms, chosen, n_chosen, needs_row)
+            n_chosen = pursue_among(correlations[k], gram, verified[:size], limits, size, basis, state, chosen)
+            left = 1 - sum_of_squares(chosen.target, n_chosen)
+            meets = has_target and meets_target(left, limits, row, atoms, chosen, n_chosen, needs_row)
             # With a target, a support of fewer atoms must meet it; all others must be better, and stay so in the order
             # of gain, in which another atom may count as dependent.
-            is_kept = is_better and left <= out_left[k] + 16 * limits[EPS] * norm2
+            is_kept = is_better and left <= out_left[k] + 16 * limits[EPS]
             if meets if has_target and n_chosen < n_before else is_kept:
                 solve_row(row, atoms, limits, chosen, n_chosen, needs_row)
                 write_support(chosen.support, n_chosen, out_support[k])
@@ -321,6 +319,4 @@ def polish_batch(
                 break
             drop_cheapest(width, size, exchange)
             size -= 1
-            exchange_atoms(
-                correlations[k], norm2, gram, atom_norms2, limits, size, verified, basis, state, chosen, exchange
-            )
+            exchange_atoms(correlations[k], gram, atom_norms2, limits, size, verified, basis, state, chosen, exchange)

@@ -160,7 +160,7 @@ def next_atom(bits, state, stop_gain):
 
 @kernel(fastmath=FAST)
 def pursue(
-    correlations, norm2, gram, atom_norms2, row, atoms, limits, by_correlation, basis, places, bits, parameters, chosen,
+    correlations, gram, atom_norms2, row, atoms, limits, by_correlation, basis, places, bits, parameters, chosen,
     needs_row,
 ):  # fmt: skip
     """Choose the atoms of one row, each the best one; return their number."""
@@ -170,11 +170,11 @@ def pursue(
     one = basis.dtype.type(1)
     n_nonzero = chosen.support.shape[0]
     start_state(correlations, atom_norms2, limits[INDEPENDENT], by_correlation, state)
-    left_norm2, lowest = norm2, one
+    left_norm2, lowest = one, one
     for level in range(n_nonzero):
-        if limits[TARGET] >= 0 and meets_target(left_norm2, norm2, limits, row, atoms, chosen, level, needs_row):
+        if limits[TARGET] >= 0 and meets_target(left_norm2, limits, row, atoms, chosen, level, needs_row):
             return level
-        atom = next_atom(bits, state, limits[GAIN] * norm2)
+        atom = next_atom(bits, state, limits[GAIN])
         if atom < 0:
             return level
         at = atom // tile * tile + atom
@@ -261,7 +261,7 @@ def best_member(n_members, greedy, greedy_margin, gains, favorite, scores):
 
 
 @kernel(fastmath=FAST)
-def search(correlations, norm2, gram, atom_norms2, row, atoms, limits, beam, space, out_ints, out_floats, needs_row):
+def search(correlations, gram, atom_norms2, row, atoms, limits, beam, space, out_ints, out_floats, needs_row):
     """Search one row; leave the steps of the best member in ``out_ints``, ``out_floats`` and return their number."""
     basis, bits, ints, floats, gains, keys, favorite, parameters = beam
     n_nonzero = out_ints.shape[1]
@@ -269,32 +269,32 @@ def search(correlations, norm2, gram, atom_norms2, row, atoms, limits, beam, spa
     states = bits.view(basis.dtype)
     width = states.shape[2] // 4
     n_rows = n_nonzero * beam_width
-    stop_gain = limits[GAIN] * norm2
-    margin = 16 * limits[EPS] * norm2
+    one = basis.dtype.type(1)
+    margin = 16 * limits[EPS]
     old = 0
     start_state(correlations, atom_norms2, limits[INDEPENDENT], 0, states[0, 0])
     gains[0, 0] = 0
     keys[0, 0] = np.uint64(0)
     n_members = 1
     greedy = 0  # place of the path of ORMP, -1 once it has ended
-    done_gain = -norm2
+    done_gain = -one
     done_length = 0
     for level in range(n_nonzero):
         best = 0
         for m in range(1, n_members):
             if gains[old, m] > gains[old, best] + margin:
                 best = m
-        left = norm2 - gains[old, best]
-        if left <= (limits[TARGET] + limits[UNSURE]) * norm2:
+        left = one - gains[old, best]
+        if left <= limits[TARGET] + limits[UNSURE]:
             chosen = read_chosen(basis, ints[old, best], floats[old, best], level, n_rows, space)
-            if meets_target(left, norm2, limits, row, atoms, chosen, level, needs_row):
+            if meets_target(left, limits, row, atoms, chosen, level, needs_row):
                 copy_history(level, ints[old, best], floats[old, best], out_ints, out_floats)
                 return level
         # What each member would take next; a member with nothing to gain has ended.
         n_going = 0
         scores = states[old, :, 3 * width :]
         for m in range(n_members):
-            favorite[m] = next_atom(bits[old, m], states[old, m], stop_gain)
+            favorite[m] = next_atom(bits[old, m], states[old, m], limits[GAIN])
             if favorite[m] >= 0:
                 n_going += 1
                 continue
@@ -305,7 +305,7 @@ def search(correlations, norm2, gram, atom_norms2, row, atoms, limits, beam, spa
                 copy_history(level, ints[old, m], floats[old, m], out_ints, out_floats)
         if greedy >= 0 and favorite[greedy] < 0:
             greedy = -1
-        if n_going == 0 or done_gain >= norm2 - margin:
+        if n_going == 0 or done_gain >= one - margin:
             return done_length
         if level == n_nonzero - 1:
             best, best_gain = best_member(n_members, greedy, margin, gains[old], favorite, scores)
@@ -346,7 +346,7 @@ def search(correlations, norm2, gram, atom_norms2, row, atoms, limits, beam, spa
                 n_new += 1
             if n_new < beam_width:
                 scores[best, atom] = 0
-                favorite[best] = next_atom(bits[old, best], states[old, best], stop_gain)
+                favorite[best] = next_atom(bits[old, best], states[old, best], limits[GAIN])
         greedy = 0 if greedy >= 0 else -1
         n_members = n_new
         old = new
@@ -355,7 +355,7 @@ def search(correlations, norm2, gram, atom_norms2, row, atoms, limits, beam, spa
 
 @kernel()
 def pursue_batch(
-    correlations, norms2, gram, rows, atoms, limits, by_correlation, bits_dtype,
+    correlations, gram, rows, atoms, limits, by_correlation, bits_dtype,
     out_support, out_coefs, out_left, out_needs_row,
 ):  # fmt: skip
     """Code a block of rows by ORMP or OMP.
@@ -363,9 +363,7 @@ def pursue_batch(
     Parameters
     ----------
     correlations : ndarray of float, shape (n_samples, 2 * n_atoms)
-        ``atom_j^H row_k``, real and imaginary parts interleaved.
-    norms2 : ndarray of float, shape (n_samples,)
-        Squared norms of the rows.
+        ``atom_j^H row_k``, real and imaginary parts interleaved. Rows have norm 1.
     gram : ndarray of float, shape (n_atoms, 2, width)
         ``gram[i, :, j]`` is `atom_i^H atom_j`; columns from ``n_atoms`` on are zero.
     rows, atoms : ndarray of float, shapes (n_samples, 2 * N), (n_atoms, 2 * N)
@@ -382,7 +380,7 @@ def pursue_batch(
         Coefficients, interleaved. One level: those of the full support. As many levels as
         ``n_nonzero``: level ``s - 1`` has the coefficients of the first ``s`` atoms.
     out_left : ndarray of float, shape (n_samples,)
-        Squared norms of the residuals, with errors of a few roundings of the squared norms of the rows.
+        Squared norms of the residuals, with errors of a few roundings of 1.
     out_needs_row : ndarray of bool, shape (n_samples,)
         Set where `rows` have length 0 and the code must be computed again with the row.
     """
@@ -398,17 +396,17 @@ def pursue_batch(
     for k in range(n_samples):
         row, needs_row = rows[k], out_needs_row[k : k + 1]
         n_chosen = pursue(
-            correlations[k], norms2[k], tiled, atom_norms2, row, atoms, limits, by_correlation, basis, places, bits,
-            parameters, chosen, needs_row,
+            correlations[k], tiled, atom_norms2, row, atoms, limits, by_correlation, basis, places, bits, parameters,
+            chosen, needs_row,
         )  # fmt: skip
-        out_left[k] = norms2[k] - sum_of_squares(chosen.target, n_chosen)
+        out_left[k] = rows.dtype.type(1) - sum_of_squares(chosen.target, n_chosen)
         write_support(chosen.support, n_chosen, out_support[k])
         solve_levels(row, atoms, limits, chosen, n_chosen, out_coefs[k], needs_row)
 
 
 @kernel()
 def search_batch(
-    correlations, norms2, gram, rows, atoms, limits, beam_width, bits_dtype,
+    correlations, gram, rows, atoms, limits, beam_width, bits_dtype,
     out_support, out_coefs, out_left, out_needs_row,
 ):  # fmt: skip
     """Code a block of rows by a beam of ORMP that keeps `beam_width` supports; the rest is as in `pursue_batch`."""
@@ -433,9 +431,9 @@ def search_batch(
     for k in range(n_samples):
         row, needs_row = rows[k], out_needs_row[k : k + 1]
         n_chosen = search(
-            correlations[k], norms2[k], tiled, atom_norms2, row, atoms, limits, beam, space, history, steps, needs_row
+            correlations[k], tiled, atom_norms2, row, atoms, limits, beam, space, history, steps, needs_row
         )
         chosen = read_chosen(beam.basis, history, steps, n_chosen, n_nonzero * beam_width, space)
-        out_left[k] = norms2[k] - sum_of_squares(chosen.target, n_chosen)
+        out_left[k] = dtype.type(1) - sum_of_squares(chosen.target, n_chosen)
         write_support(chosen.support, n_chosen, out_support[k])
         solve_levels(row, atoms, limits, chosen, n_chosen, out_coefs[k], needs_row)

@@ -182,13 +182,13 @@ def has_small_diagonal(along, s, n_chosen, threshold):
 
 @kernel()
 def pursue_lanes_batch(
-    correlations, norms2, gram, rows, atoms, limits, by_correlation, out_support, out_coefs, out_left, out_needs_row
+    correlations, gram, rows, atoms, limits, by_correlation, out_support, out_coefs, out_left, out_needs_row
 ):
     """Code a block of rows by ORMP or OMP, a lane at a time.
 
     Parameters
     ----------
-    correlations, norms2, gram, rows, atoms, limits, by_correlation
+    correlations, gram, rows, atoms, limits, by_correlation
         As in :func:`shapelex.kernels.pursuit.pursue_batch`.
     out_support, out_coefs, out_left, out_needs_row
         As there.
@@ -232,8 +232,8 @@ def pursue_lanes_batch(
             state[:] = 0
             progress[:] = 0
         for s in range(n_here):
-            progress[s] = norms2[first + s]
-            progress[lane + s] = norms2[first + s]
+            progress[s] = 1
+            progress[lane + s] = 1
             progress[2 * lane + s] = 0
             for j in range(n_atoms):
                 state[j, s] = correlations[first + s, 2 * j]
@@ -252,11 +252,9 @@ def pursue_lanes_batch(
                 for s in range(n_here):
                     k = first + s
                     left = progress[lane + s]
-                    if progress[2 * lane + s] == level and left <= unsure_target * norms2[k]:
+                    if progress[2 * lane + s] == level and left <= unsure_target:
                         read_lane(triangles, along, supports, s, level, chosen)
-                        if meets_target(
-                            left, norms2[k], limits, rows[k], atoms, chosen, level, out_needs_row[k : k + 1]
-                        ):
+                        if meets_target(left, limits, rows[k], atoms, chosen, level, out_needs_row[k : k + 1]):
                             best[s] = 0
             chosen_atoms, here = supports[level], along[level]
             if start_step(best, dtype.type(level), limits[GAIN], state, progress, chosen_atoms, here) == 0:

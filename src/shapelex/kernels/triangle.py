@@ -21,11 +21,11 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}
 
 # Entries of `limits`, the small float array that every coding kernel takes.
 INDEPENDENT = 0  # an atom with no more than this part of its squared norm left is skipped
-GAIN = 1  # a pursuit stops at a gain below this part of the squared norm of the row
-TARGET = 2  # and at a squared residual below this part of it; negative: no target
+GAIN = 1  # a pursuit stops at a gain below this; rows have norm 1
+TARGET = 2  # and at a squared residual below this; negative: no target
 REFINE = 3  # coefficients are refined when a chosen atom had less than this left
 EPS = 4  # machine epsilon of the dtype
-UNSURE = 5  # a squared residual is known to this part of the squared norm of the row
+UNSURE = 5  # a squared residual is known to this
 
 
 class Chosen(NamedTuple):
@@ -101,16 +101,15 @@ def residual_norm2(row, atoms, support, n_chosen, coef, out_residual):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def meets_target(left_norm2, norm2, limits, row, atoms, chosen, n_chosen, needs_row):
+def meets_target(left_norm2, limits, row, atoms, chosen, n_chosen, needs_row):
     """Whether the squared residual, tracked as `left_norm2`, has reached the target, which must be given.
 
     Where that is unsure the true residual decides. ``coef`` stays as it is.
     """
-    stop_norm2 = limits[TARGET] * norm2
-    unsure = limits[UNSURE] * norm2
-    if left_norm2 > stop_norm2 + unsure:
+    stop_norm2 = limits[TARGET]
+    if left_norm2 > stop_norm2 + limits[UNSURE]:
         return False
-    if left_norm2 <= stop_norm2 - unsure:
+    if left_norm2 <= stop_norm2 - limits[UNSURE]:
         return True
     if row.shape[0] == 0:
         needs_row[0] = True
