@@ -13,10 +13,6 @@ from shapelex.cli.figures import pose_on_page
 from shapelex.cli.leaf_sheets import N_COLUMNS, write_leaf_sheets
 from tests.cli.conftest import lines_of, run
 
-pytest.importorskip("matplotlib")
-pytest.importorskip("PIL")
-pytest.importorskip("skimage")
-
 PAGE = Path(__file__).parents[2] / "docs" / "start" / "masks.md"
 FILES = {
     "leaves", "shapes.npz", "model.npz", "atoms.png", "atoms.png.json", "codes.csv", "codes.csv.json",

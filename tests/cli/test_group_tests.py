@@ -17,7 +17,6 @@ from shapelex.cli.group_results import RESULT_FILES
 from shapelex.store.provenance import read_run
 from tests.cli.conftest import facts_of, lines_of, refused, run
 
-pytest.importorskip("formulaic")
 TEST = "test cells.npz --permutations 19"
 BY_LABEL = f"{TEST} --by label --dictionary model.npz -o found"
 BY_PLATE = f"{TEST} --by plate -o found --force"

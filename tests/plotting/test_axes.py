@@ -1,15 +1,22 @@
-"""What all pictures share: axes, files, and what happens without matplotlib."""
+"""What all pictures share: axes, files, what cannot be drawn, and what happens without matplotlib."""
 
 import sys
 import xml.etree.ElementTree as ET
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
 import shapelex as sx
-from tests.plotting.conftest import make_suggestion
+from shapelex.exceptions import (
+    CodesError,
+    CoordinateCountError,
+    RealLayoutError,
+    ShapeInputError,
+)
+from tests.plotting.conftest import TIDY, make_blobs, make_suggestion
 
 CIRCLE = np.exp(2j * np.pi * np.arange(40) / 40)
 Z = np.array([CIRCLE + a * CIRCLE**-2 + b * CIRCLE**-1 for a, b in ((0.1, 0.5), (0.2, 0.4), (0.3, 0.6))])
@@ -84,3 +91,97 @@ def test_missing_matplotlib_names_the_extra(name, monkeypatch):
     arguments, options = CALLS[name]
     with pytest.raises(ImportError, match=r'needs matplotlib.*pip install "shapelex\[plot\]"'):
         getattr(sx.plotting, name)(*arguments, **options)
+
+
+Z, SPACE = make_blobs()
+SHAPES = sx.ShapeSet(Z, SPACE, metadata={"treatment": ["heat", "", "cold"] * 3})
+MODEL = sx.ShapeDictionary(3, 1, random_state=0, max_iter=2, tol=1.0).fit(Z)
+TABLE = sx.pairwise_distances(np.random.default_rng(0).normal(size=(5, 6, 2)))
+CHANGES = [[0.2, 0.7, 0.1], [0.5, 0.0, 0.5], [0.97, 0.03, 0.0]]
+BOUTS = pd.DataFrame({"sequence": ["a"], "state": ["x"], "first_frame": [2], "last_frame": [1]})
+ONES = np.ones((3, 2))
+
+REFUSED = {
+    CodesError: [
+        ("plot_code", (np.zeros(4),), {}, "uses no atom"),
+        ("plot_code", (np.ones((2, 3)),), {}, r"shape \(2, 3\)"),
+        ("plot_code", ([1, np.nan],), {}, "finite"),
+        ("plot_code", (1.0,), {}, "one shape"),
+        ("plot_combination", ([0, 0.3j, 0, 1, 0.5], Z, SPACE), {}, "code is over 5 atoms, but 9 were given"),
+        ("plot_phase_portrait", (np.ones((3, 3)),), {}, "shape"),
+        ("plot_phase_portrait", ([np.nan, np.nan],), {}, "no finite"),
+        ("plot_phase_portrait", (1j * ONES,), {}, "shape"),
+        ("plot_weights", (0 * ONES,), {}, "no atom"),
+        ("plot_weights", (np.ones(3),), {}, "n_frames, n_atoms"),
+        ("plot_weights", (np.nan * ONES,), {}, "finite"),
+        ("plot_weights", (ONES,), {"atoms": [2]}, "from 0 to 1"),
+        ("plot_weights", (ONES,), {"atoms": []}, "from 0 to 1"),
+        ("plot_phases", (np.zeros(3),), {}, "n_frames"),
+        ("plot_phases", (1j * ONES,), {}, "real"),
+        ("plot_phases", ([[np.nan]],), {}, "no finite"),
+    ],
+    CoordinateCountError: [("plot_shape", (Z[0], sx.BSpline(8)), {}, "8")],
+    RealLayoutError: [("plot_shape", (np.zeros((5, 2)),), {}, r"\(5, 2\)")],
+    ShapeInputError: [
+        ("plot_shape", (Z[:2], SPACE), {}, "z must be one configuration, got 2"),
+        ("plot_shapes", (Z, SPACE), {"labels": ["a", "b"]}, "one for each of the 9 shapes, got 2"),
+        ("plot_shapes", (SHAPES,), {"color": "treatmnt"}, "neither a column of the shapes, which have id, treatment"),
+        ("plot_shapes", (SHAPES,), {"color": [1, 2]}, r"one value for each of the 9 shapes, got shape \(2,\)"),
+        ("plot_shapes", (SHAPES,), {"scale_bar": True}, r'whose unit is known.*scale_bar="mm"'),
+        ("plot_shapes", (MODEL,), {}, r"got a ShapeDictionary: plot_atoms\(model\) draws its atoms"),
+        ("plot_atoms", (sx.TangentPCA().fit(Z),), {}, "TangentPCA has none: give a ShapeDictionary"),
+        ("plot_atoms", (MODEL, SPACE), {}, "space must be left out with a model"),
+        *(
+            ("plot_atoms", (Z, SPACE), {"usage": usage}, "usage must be")
+            for usage in ([0.1, 0.2], [[0.1] * 9], [0.1j] * 9, [-0.1] * 9, [np.nan] * 9)
+        ),
+        ("plot_combination", ([1, 0], Z[:2], SPACE), {"original": Z}, "original must be one configuration, got 9"),
+        ("plot_reconstructions", (Z, Z[:1], SPACE), {}, "one for each of the 9 shapes of X, got 1"),
+        ("plot_reconstructions", (SHAPES, MODEL), {}, r"the model comes first: plot_reconstructions\(model, X\)"),
+        ("plot_geodesic", (Z[0], Z, SPACE), {}, "w must be one configuration, got 9"),
+        ("plot_confusion", (["a"], ["a", "b"]), {}, r"one class for each shape, got shapes \(1,\) and \(2,\)"),
+        ("plot_confusion", ([], []), {}, "one class for each shape"),
+        ("plot_confusion", (["a", "b"], ["a", "a"]), {"classes": ["a"]}, "'b' is missing"),
+        *(
+            ("plot_distances", (bad,), {}, "distances must be a table of real numbers")
+            for bad in (np.zeros(3), np.zeros((2, 2), dtype=complex), np.zeros((0, 2)))
+        ),
+        ("plot_distances", (TABLE,), {"labels": ["a"] * 4}, "got 4 for shape"),
+        ("plot_distances", (TABLE[:, :3],), {"labels": ["a"] * 5}, "one for each row and column"),
+        ("plot_ethogram", ([[0, 1]],), {}, "one number or name per frame"),
+        ("plot_ethogram", ([0.5, 1.0],), {}, "one number or name per frame"),
+        ("plot_ethogram", ([-1, -1],), {}, "nothing to draw"),
+        ("plot_ethogram", (["", ""],), {}, "nothing to draw"),
+        ("plot_ethogram", ([0, 1],), {"sequence": [0]}, "each of the 2 frames"),
+        ("plot_ethogram", ([0, 1],), {"frames": [3, 3]}, "more than once"),
+        ("plot_ethogram", (BOUTS.drop(columns="sequence"),), {}, "no column sequence"),
+        ("plot_ethogram", (BOUTS,), {}, "whole numbers in order"),
+        ("plot_kymograph", (np.ones(3),), {}, "n_frames"),
+        ("plot_kymograph", (np.ones((3, 1)),), {}, "two points"),
+        ("plot_kymograph", ([[np.nan] * 2],), {}, "no finite"),
+        ("plot_transitions", (ONES,), {}, "square"),
+        ("plot_transitions", ([[0, -1], [1, 0]],), {}, "negative"),
+        ("plot_transitions", (CHANGES,), {"shares": [1, 2]}, "each of the 3 states"),
+        ("plot_transitions", (CHANGES,), {"shares": [0, 0, 0]}, "each of the 3 states"),
+    ],
+    ValueError: [
+        ("plot_atoms", (Z, SPACE), {"pose": "upright"}, "pose must be one of 'mean', 'principal', 'given'"),
+        ("plot_geodesic", (Z[0], Z[1], SPACE), {"n_shapes": 1}, "n_shapes must be at least 2"),
+        *(("plot_loss", (bad,), {}, "loss_curve must be") for bad in ([], [[1.0]], [-1.0], [np.nan], [1j])),
+        ("plot_rmse_curves", ({},), {}, "at least one error"),
+        ("plot_rmse_curves", ({"ours": {}},), {}, "at least one error"),
+        ("plot_rmse_curves", ({"method": ["a"], "rmse": [0.1]},), {}, "lacks n_nonzero"),
+        ("plot_rmse_curves", ({"ours": [0.1, 0.2]},), {}, "by sparsity"),
+        ("plot_rmse_curves", ({**TIDY, "rmse": [0.1]},), {}, "6 of method, 6 of n_nonzero, 1 of rmse"),
+        ("plot_rmse_curves", ({"ours": {1: 0.0}},), {}, "positive"),
+        ("plot_rmse_curves", ([1, 2],), {}, "lacks method, n_nonzero, rmse"),
+    ],
+}
+ROWS = [pytest.param(error, *row, id=f"{row[0]}-{row[-1]}") for error, rows in REFUSED.items() for row in rows]
+
+
+@pytest.mark.parametrize(("error", "name", "arguments", "options", "words"), ROWS)
+def test_what_cannot_be_drawn_is_refused(ax, error, name, arguments, options, words):
+    with pytest.raises(error, match=words):
+        getattr(sx.plotting, name)(*arguments, ax=ax, **options)
+    assert not ax.lines

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import shapelex as sx
-from tests.plotting.pictures import check_text_is_apart, drawn, labels, marks, numbers
+from tests.plotting.conftest import check_text_is_apart, drawn, labels, marks, numbers
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from shapelex.plotting import (
     plot_shapes,
 )
 from shapelex.plotting.curves import curve_parameters
-from tests.plotting.pictures import check_text_is_apart, drawn, form, labels, marks, numbers
+from tests.plotting.conftest import check_text_is_apart, drawn, form, labels, marks, numbers
 
 
 def _random(space, n_shapes=1, seed=0):

@@ -1,4 +1,4 @@
-"""Codes that follow a motion."""
+"""Codes that follow a motion, of shapes in the order of their series and of time."""
 
 import numpy as np
 import pytest
@@ -29,6 +29,9 @@ def test_no_cost_is_coding_frame_by_frame_and_a_large_one_keeps_one_set_per_seri
 def test_higher_cost_means_less_cost_of_changes_and_more_error(worms, model, costs):
     low, high = (encode_sequence(worms, model, switch_cost=cost) for cost in costs)
     assert low.rmse <= high.rmse + 1e-12
+    priced = encode_sequence(worms, model, switch_cost=costs[0], weight_penalty=0.01)
+    assert np.linalg.norm(priced.codes.coefs) < np.linalg.norm(low.codes.coefs)
+    assert priced.rmse >= low.rmse
 
 
 def test_whole_objective_is_no_larger_than_that_of_other_paths(worms, model, result):
@@ -131,12 +134,6 @@ def test_chosen_cost_lowers_flicker_and_is_told(worms, model):
     assert f"switch_cost={found.switch_cost:.3g} was chosen" in found.remarks[0]
 
 
-def test_a_price_keeps_weights_small(worms, model, result):
-    found = encode_sequence(worms, model, switch_cost=2e-3, weight_penalty=0.01)
-    assert np.linalg.norm(found.codes.coefs) < np.linalg.norm(result.codes.coefs)
-    assert found.rmse >= result.rmse
-
-
 def test_phases_are_continuous_and_do_not_depend_on_pose(worms, model, result):
     angles = np.random.default_rng(0).uniform(0, 2 * np.pi, len(worms))
     moved = worms.replace(configurations=3 * np.asarray(worms) * np.exp(1j * angles)[:, None] + 5)
@@ -186,6 +183,8 @@ def test_wrong_arguments(worms, model):
         (worms, model, {"switch_cost": -1}, ParameterError, "switch_cost"),
         (worms, large, {"switch_cost": 0.1}, SearchTooLargeError, "at most 20000 supports"),
         (worms[:3], model, {"frames": [0, 0, 1]}, ParameterError, "rows 0 and 1 both have frame 0"),
+        (worms[:3], model, {"frames": [0.0, np.nan, 1.0]}, ParameterError, "finite.*row 1"),
+        (worms[:3], model, {"frames": ["a", "b", "c"]}, ParameterError, "numbers"),
         (np.full((3, 20), np.nan + 0j), model, {}, EmptySetError, "no frame without missing coordinates"),
     ):
         with pytest.raises(error, match=words):
@@ -200,3 +199,35 @@ def test_flicker_of_recorded_worms(data_folder):
     plain, smooth = (encode_sequence(points, model, frames=frames, switch_cost=cost) for cost in (0, 8e-4))
     assert smooth.flicker < plain.flicker / 2.5
     assert smooth.rmse < 1.12 * plain.rmse
+
+
+@pytest.mark.parametrize(
+    ("frames", "sequence", "order", "steps"),
+    [
+        (None, None, [0, 1, 2, 3], [0, 1, 1, 1]),
+        ([2, 0, 1, 3], None, [1, 2, 0, 3], [0, 1, 1, 1]),
+        ([0, 0, 10, 10, 40, 20], list("bababa"), [0, 2, 4, 1, 3, 5], [0, 1, 3, 0, 1, 1]),
+        # Shapes of no series stand for themselves.
+        (None, [-1, 3, -1, 3], [0, 1, 3, 2], [0, 0, 1, 0]),
+        ([0, 1, 0, 1], [5, 5, 7, 7], [0, 1, 2, 3], [0, 1, 0, 1]),
+    ],
+)
+def test_orders(worms, model, frames, sequence, order, steps):
+    found = encode_sequence(np.asarray(worms)[: len(order)], model, frames=frames, sequence=sequence, switch_cost=1e-3)
+    assert found.time_order.order.tolist() == order
+    assert found.time_order.steps.tolist() == steps
+    assert found.time_order.is_next.tolist() == [step == 1 for step in steps]
+    is_unsorted = frames is not None and sequence is None
+    assert any("not in the order of their frames" in remark for remark in found.remarks) == is_unsorted
+
+
+def test_columns_of_a_set(worms, model):
+    rows = np.asarray(worms)[:3]
+    timed = sx.ShapeSet(rows, sequence=[1, 1, 2], metadata={"frame": [4, 5, 4], "time": [0.4, 0.5, 0.4]})
+    found = encode_sequence(timed, model, switch_cost=1e-3)
+    assert found.times.tolist() == [0.4, 0.5, 0.4]
+    assert found.n_series == 2
+    unknown = encode_sequence(sx.ShapeSet(rows, metadata={"frame": [4, -1, 4]}), model, switch_cost=1e-3)
+    assert any("unknown" in remark for remark in unknown.remarks)
+    assert encode_sequence(rows, model, frames=[0.0, 0.1, 0.2], switch_cost=1e-3).times.tolist() == [0.0, 0.1, 0.2]
+    assert encode_sequence(rows, model, frames=[0, 1, 2], switch_cost=1e-3).times is None

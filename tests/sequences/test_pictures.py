@@ -8,7 +8,6 @@ from PIL import Image
 
 import shapelex as sx
 from shapelex.exceptions import ParameterError, ShapeInputError
-from shapelex.sequences.pictures import PICTURES, series_frames
 from shapelex.sequences.rhythm import phase_plane
 
 mpl.use("Agg")
@@ -30,18 +29,18 @@ def crawl():
     return worms, sx.sequences.encode_sequence(worms, model, switch_cost=0.005, fps=20)
 
 
-def test_the_longest_series_is_drawn_and_frames_that_are_not_coded_are_left_out(crawl):
+def test_the_longest_series_is_drawn_and_frames_that_are_not_coded_are_left_out(crawl, tmp_path):
     worms, result = crawl
-    rows, frames = series_frames(result)
-    expected = [row for row in range(34) if worms.sequence[row] == 1 and row != 30]
-    assert rows.tolist() == expected
-    assert frames.tolist() == worms.metadata["frame"][expected].tolist()
-    assert series_frames(result, 0)[0].tolist() == list(range(14))
-    with pytest.raises(ParameterError, match="series must be a series with coded frames: 0, 1, got 5"):
-        series_frames(result, 5)
+    for series, rows in ((None, np.setdiff1d(np.arange(14, 34), [30])), (0, np.arange(14))):
+        ax = result.plot("phases", series=series, ax=Figure().subplots())
+        times = np.unique(np.concatenate([line.get_xdata() for line in ax.lines]))
+        np.testing.assert_allclose(times[np.isfinite(times)], (worms.metadata["frame"][rows] + 0.5) / 20)
+    with Image.open(result.save_movie(tmp_path / "worm.gif", worms, max_frames=5)) as movie:
+        # 19 coded frames, every fourth of them at 20 per second.
+        assert (movie.n_frames, movie.info["duration"]) == (5, 200)
 
 
-@pytest.mark.parametrize("picture", PICTURES)
+@pytest.mark.parametrize("picture", ["ethogram", "weights", "phases", "portrait", "kymograph", "transitions"])
 def test_every_picture_has_times_in_seconds_where_it_has_time(crawl, ax, picture):
     _, result = crawl
     assert result.plot(picture, ax=ax) is ax
@@ -89,20 +88,12 @@ def test_phase_plane_turns_with_the_phase_velocity(crawl):
     assert np.hypot(correlation, quadrature) > 0.9
 
 
-def test_movie_shows_one_series(crawl, tmp_path):
-    worms, result = crawl
-    path = result.save_movie(tmp_path / "worm.gif", worms, max_frames=5)
-    with Image.open(path) as movie:
-        # 19 coded frames, every fourth of them at 20 per second.
-        assert movie.n_frames == 5
-        assert movie.info["duration"] == 200
-
-
 def test_pictures_and_series_must_exist(crawl, ax):
     _, result = crawl
-    with pytest.raises(ParameterError, match="picture"):
-        result.plot("pie", ax=ax)
-    with pytest.raises(ParameterError, match="counts all series"):
-        result.plot("transitions", series=0, ax=ax)
-    with pytest.raises(ParameterError, match="series must be"):
-        result.plot("ethogram", series=9, ax=ax)
+    for picture, series, words in (
+        ("pie", None, "picture"),
+        ("transitions", 0, "counts all series"),
+        ("ethogram", 9, "series must be a series with coded frames: 0, 1, got 9"),
+    ):
+        with pytest.raises(ParameterError, match=words):
+            result.plot(picture, series=series, ax=ax)

@@ -9,8 +9,6 @@ import pytest
 from shapelex import statistics as st
 from shapelex.exceptions import ParameterError, ShapeInputError
 
-pytest.importorskip("formulaic")
-
 ODD_NAME = "I(np.f2py.os.system('false'))"
 
 

@@ -1,15 +1,12 @@
 """Results do not depend on the poses and sizes of shapes, nor on the rotations of codes."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 
 import shapelex as sx
 from shapelex import statistics as st
-from tests.statistics.simulated import make_shapes
+from tests.statistics.conftest import make_shapes
 from tests.strategies import seeds
-
-pytest.importorskip("formulaic")
 
 N = 24
 COLUMNS = {"group": np.array(["a", "b"])[np.arange(N) % 2], "x": np.random.default_rng(0).normal(size=N)}

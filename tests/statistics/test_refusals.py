@@ -6,7 +6,7 @@ import pytest
 import shapelex as sx
 from shapelex import statistics as st
 from shapelex.exceptions import CodesError, ParameterError, ParameterTypeError, ShapeInputError
-from tests.statistics.simulated import make_shapes, mirrored_faces
+from tests.statistics.conftest import make_shapes, mirrored_faces
 
 RNG = np.random.default_rng(20)
 GROUPS, CODES = list("ab") * 20, RNG.normal(size=(40, 5)) + 0j

@@ -10,7 +10,7 @@ import shapelex as sx
 from shapelex import statistics as st
 from shapelex.statistics.group_pairs import corrected
 from shapelex.statistics.permutations import Exchange
-from tests.statistics.simulated import make_shapes, mirrored_faces
+from tests.statistics.conftest import make_shapes, mirrored_faces
 
 
 @pytest.fixture
