@@ -1,8 +1,6 @@
 """``shapelex test`` and ``methods``: sentences, tables, figures, a folder of the results of one run."""
 
 import errno
-import json
-import re
 import signal
 import subprocess
 import sys
@@ -57,20 +55,31 @@ def results_in(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.usefixtures("cells")
-def test_one_sentence_comes_first_then_the_tables():
-    lines = lines_of(run(f"{TEST} --by treatment --permutations 99"))
+@pytest.mark.parametrize(("by", "words"), [("treatment", "of 20 values of animal"), ("plate", "within animal")])
+def test_animals_are_permuted_where_each_has_one_treatment_and_images_within_them_else(by, words):
+    assert f"19 permutations {words}" in lines_of(run(f"{TEST} --by {by} --within animal"))[0]
+
+
+def test_one_sentence_comes_first_then_the_tables_and_a_table_alone_is_replayed(cells):
+    command = f"{TEST} --by treatment --permutations 99"
+    lines = lines_of(run(command))
     assert lines[0].startswith("Shape differs between drug and none, at ")
     assert "P = 0.01 (99 permutations); the groups explain " in lines[0]
     text = "\n".join(lines)
     assert "shape ~ treatment: 40 shapes" in text
     assert "Distances between mean shapes, adjusted for sampling, with intervals of 95 %" in text
     assert "points of the outline differ between drug (20), none (20)" in text
-
-
-@pytest.mark.usefixtures("cells")
-@pytest.mark.parametrize(("by", "words"), [("treatment", "of 20 values of animal"), ("plate", "within animal")])
-def test_animals_are_permuted_where_each_has_one_treatment_and_images_within_them_else(by, words):
-    assert f"19 permutations {words}" in lines_of(run(f"{TEST} --by {by} --within animal"))[0]
+    facts = facts_of(run(f"{command} --json --table anova.csv"))
+    assert facts["answer"] == lines[0]
+    assert facts["n_used"] == 40
+    assert [row["term"] for row in facts["tables"]["anova"]] == ["treatment", "residuals", "total"]
+    assert facts["tables"]["anova"][2]["F"] is None
+    assert len(facts["tables"]["points"]) == 16
+    text = (cells / "anova.csv").read_text()
+    assert text.startswith("term,Df,SS,MS,Rsq,F,P")
+    assert run("replay anova.csv --run -o again.csv").exit_code == 0
+    assert (cells / "again.csv").read_text() == text
+    assert read_run(cells / "anova.csv")["facts"]["formula"] == "shape ~ treatment"
 
 
 def test_folder_has_the_results_of_one_test_with_their_records(cells):
@@ -172,20 +181,6 @@ def test_models_are_answered_by_term_and_draw_allometry(cells):
     assert alone.startswith("In the model shape ~ dose, dose (P = ")
 
 
-def test_json_has_the_answer_and_all_tables_and_a_table_alone_is_replayed(cells):
-    facts = facts_of(run(f"{TEST} --by treatment --json --table anova.csv"))
-    assert facts["answer"].startswith("Shape differs between drug and none")
-    assert facts["n_used"] == 40
-    assert [row["term"] for row in facts["tables"]["anova"]] == ["treatment", "residuals", "total"]
-    assert facts["tables"]["anova"][2]["F"] is None
-    assert len(facts["tables"]["points"]) == 16
-    text = (cells / "anova.csv").read_text()
-    assert text.startswith("term,Df,SS,MS,Rsq,F,P")
-    assert run("replay anova.csv --run -o again.csv").exit_code == 0
-    assert (cells / "again.csv").read_text() == text
-    assert json.loads((cells / "anova.csv.json").read_text())["run"]["facts"]["formula"] == "shape ~ treatment"
-
-
 def test_groups_of_one_shape_are_left_out_and_named(folder, shapes):
     sx.write(shapes.replace(labels=["a", "b"] * 19 + ["c", "d"]), "odd.npz")
     first = lines_of(run("test odd.npz --by label -o odd --permutations 19"))[0]
@@ -194,13 +189,6 @@ def test_groups_of_one_shape_are_left_out_and_named(folder, shapes):
     facts = read_run(folder / "odd" / "anova.csv")["facts"]
     assert facts["dropped"] == {"38": "label c has one shape", "39": "label d has one shape"}
     assert facts["n_used"] == 38
-
-
-def test_report_compares_the_groups_of_a_column(cells):
-    lines_of(run("report model.npz cells.npz -o page.html --by treatment --within animal"))
-    page = (cells / "page.html").read_text(encoding="utf-8")
-    tests = json.loads(re.search(r'id="shapelex-data">(.*?)</script>', page, re.DOTALL)[1])["group_tests"]
-    assert (tests["column"], tests["within"], tests["unit"]) == ("treatment", "animal", "strata")
 
 
 def test_methods_tell_numbers_exclusions_settings_and_versions(folder, shapes):

@@ -184,18 +184,6 @@ def test_bad_arguments_are_refused_before_any_work(landmarks, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.realdata
-def test_real_worms_as_a_series(load_real, tmp_path):
-    X = load_real("celegans_yemini_cb4853_midlines_20")
-    model = sx.ShapeDictionary(6, 2, random_state=0, tol=1e-2).fit(X)
-    payload = payload_of(write_report(model, X, tmp_path / "worm", sequence=np.zeros(len(X), int)))
-    assert payload["errors"]["rmse"] < 0.1
-    times = payload["times"]
-    assert times["names"] == ["0"]
-    assert len(payload["shapes"]["ids"]) == len(X)
-    assert "coded one by one" in times["words"]
-
-
 @pytest.fixture(scope="module")
 def shapes():
     circle = np.exp(2j * np.pi * np.arange(12) / 12)

@@ -4,118 +4,84 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from scipy import stats
 
 import shapelex as sx
 from shapelex.statistics.grouping import group_units
 from shapelex.statistics.mean_distances import mean_distances, plot_mean_distances
-from shapelex.statistics.two_sample import (
-    goodall_f,
-    hotelling_t2,
-    james_p,
-    james_t2,
-    lambda_min,
-    moved_to_common_mean,
-    spanned_rows,
-    tangent_coordinates,
-    two_samples,
-)
+from shapelex.statistics.permutations import Exchange
+from shapelex.statistics.two_sample import james_p, james_t2, moved_to_common_mean, two_samples
 from tests.strategies import seeds
 
 
-def make_rows(seed, n_first=9, n_second=12, space=None, spread=0.1):
-    """Return whitened pre-shapes of two groups around one shape, and which are in the first."""
-    space = sx.Landmarks(5) if space is None else space
+def make_groups(space, seed=0, n_first=15, n_second=12, effect=0.1):
     rng = np.random.default_rng(seed)
-    n_shapes = n_first + n_second
 
     def draw(*shape):
         return rng.normal(size=shape) + 1j * rng.normal(size=shape)
 
-    shapes = draw(space.n_coordinates) + spread * draw(n_shapes, space.n_coordinates)
-    shapes[:n_first] += 0.05 * draw(space.n_coordinates)
-    rows = space.whitened_preshapes(np.exp(1j * rng.uniform(0, 7, size=(n_shapes, 1))) * shapes)
-    return spanned_rows(rows, space), (np.arange(n_shapes) < n_first).astype(float)
+    base, change = draw(space.n_coordinates), draw(space.n_coordinates)
+    first = base + 0.1 * draw(n_first, space.n_coordinates)
+    return first, base + effect * change + 0.1 * draw(n_second, space.n_coordinates)
 
 
-@given(seeds)
-def test_statistics_are_those_of_slow_code_for_every_replicate(seed):
-    rows, is_first = make_rows(seed)
-    rng = np.random.default_rng(seed)
-    first = np.stack([is_first, rng.permutation(is_first), rng.permutation(is_first)])
-    coordinates = tangent_coordinates(rows, np.ones(len(rows)))
-    samples = two_samples(coordinates, first, 1 - first, scatters=True)
-    for replicate, weights in enumerate(first):
-        a, b = coordinates[weights == 1], coordinates[weights == 0]
-        difference, n_a, n_b = a.mean(axis=0) - b.mean(axis=0), len(a), len(b)
-        cov_a, cov_b = np.cov(a.T), np.cov(b.T)
-        pooled = ((n_a - 1) * cov_a + (n_b - 1) * cov_b) / (n_a + n_b - 2)
-        between = n_a * n_b / (n_a + n_b) * difference @ difference
-        assert goodall_f(samples)[replicate] == pytest.approx(between / np.trace(pooled))
-        t2 = difference @ np.linalg.solve(pooled * (1 / n_a + 1 / n_b), difference)
-        assert hotelling_t2(samples)[replicate] == pytest.approx(t2)
-        james = difference @ np.linalg.solve(cov_a / n_a + cov_b / n_b, difference)
-        assert james_t2(samples)[replicate] == pytest.approx(james)
-
-
-@given(seeds)
-def test_tangent_coordinates_are_those_of_shapes_rotated_onto_their_mean(seed):
-    space = sx.BSpline(6)
-    rows, _ = make_rows(seed, space=space)
-    coordinates = tangent_coordinates(rows, np.ones(len(rows)))
-    mean = np.linalg.eigh(rows.T @ rows.conj())[1][:, -1]
-    products = rows @ mean.conj()
-    rotated = rows * (np.abs(products) / products)[:, None]
-    tangent = rotated - (rotated @ mean.conj())[:, None] * mean
-    np.testing.assert_allclose(coordinates @ coordinates.T, np.real(tangent @ tangent.conj().T), atol=1e-12)
-    assert coordinates.shape[1] == 2 * space.n_coordinates - 4
-
-
-@given(seeds, st.integers(2, 4))
-def test_weights_count_shapes_as_often_as_they_say(seed, n_copies):
-    """A bootstrap sample is the set in which shapes are repeated."""
-    rows, is_first = make_rows(seed, 8, 9)
-    copies = np.random.default_rng(seed).integers(1, n_copies + 1, size=len(rows)).astype(float)
-    repeated = np.repeat(rows, copies.astype(int), axis=0)
-    first = np.repeat(is_first, copies.astype(int))[None]
-    weights = (copies * is_first)[None], (copies * (1 - is_first))[None]
-    assert lambda_min(rows, *weights) == pytest.approx(lambda_min(repeated, first, 1 - first))
-    plain = two_samples(tangent_coordinates(repeated, np.ones(len(repeated))), first, 1 - first, scatters=True)
-    weighted = two_samples(tangent_coordinates(rows, weights[0] + weights[1]), *weights, scatters=True)
-    for statistic in (goodall_f, hotelling_t2, james_t2):
-        assert statistic(weighted) == pytest.approx(statistic(plain))
-
-
-@given(seeds)
-def test_lambda_min_is_the_smallest_sum_of_quadratic_forms(seed):
-    """It is the minimum over all unit vectors of the sum of the one-sample statistics."""
-    rows, is_first = make_rows(seed)
-    n_coordinates = rows.shape[1]
-    matrix = np.zeros((n_coordinates, n_coordinates), dtype=complex)
-    for is_in in (is_first == 1, is_first == 0):
-        sample = rows[is_in]
-        moments = sample.T @ sample.conj() / len(sample)
-        values, vectors = np.linalg.eigh(moments)
-        others = [n_coordinates - 2 - place for place in range(n_coordinates - 1)]
-        m = np.stack([vectors[:, j].conj() for j in others])
+def slow_tests(rows, rows_by_sample):
+    """Return Goodall's F, T², James's T² and λ_min of whitened pre-shapes, in the tangent space at the mean of rows."""
+    # The first vector is that of translations, the last one the mean.
+    vectors = np.linalg.eigh(rows.T @ rows.conj())[1]
+    samples, matrix = [], np.zeros((len(vectors), len(vectors)), dtype=complex)
+    for sample in rows_by_sample:
+        products = sample @ vectors[:, -1].conj()
+        tangent = sample * (np.abs(products) / products)[:, None] @ vectors[:, 1:-1].conj()
+        samples.append(np.hstack([tangent.real, tangent.imag]))
+        # The minimum over all unit vectors of the sum of the one-sample statistics.
+        values, own = np.linalg.eigh(sample.T @ sample.conj() / len(sample))
+        others = range(1, len(own) - 1)
+        m = np.stack([own[:, j].conj() for j in others])
         g = np.zeros((len(others), len(others)), dtype=complex)
         for z in sample:
-            projected = np.array([np.vdot(vectors[:, j], z) / (values[-1] - values[j]) for j in others])
-            g += np.outer(projected, projected.conj()) * abs(np.vdot(vectors[:, -1], z)) ** 2 / len(sample)
+            projected = np.array([np.vdot(own[:, j], z) / (values[-1] - values[j]) for j in others])
+            g += np.outer(projected, projected.conj()) * abs(np.vdot(own[:, -1], z)) ** 2 / len(sample)
         matrix += 2 * len(sample) * m.conj().T @ np.linalg.inv(g) @ m
-    found = lambda_min(rows, is_first[None], 1 - is_first[None])[0]
-    assert found == pytest.approx(np.linalg.eigvalsh(matrix)[0])
+    a, b = samples
+    difference, n_a, n_b = a.mean(axis=0) - b.mean(axis=0), len(a), len(b)
+    cov_a, cov_b = np.cov(a.T), np.cov(b.T)
+    pooled = ((n_a - 1) * cov_a + (n_b - 1) * cov_b) / (n_a + n_b - 2)
+    return np.array([
+        n_a * n_b / (n_a + n_b) * difference @ difference / np.trace(pooled),
+        difference @ np.linalg.solve(pooled * (1 / n_a + 1 / n_b), difference),
+        difference @ np.linalg.solve(cov_a / n_a + cov_b / n_b, difference),
+        np.linalg.eigvalsh(matrix)[1],
+    ])  # fmt: skip
 
 
-@given(seeds)
-def test_moved_samples_have_one_mean_and_keep_their_products(seed):
-    rows, is_first = make_rows(seed)
-    moved = moved_to_common_mean(rows, is_first)
-    assert lambda_min(moved, is_first[None], 1 - is_first[None])[0] == pytest.approx(0, abs=1e-9)
-    for is_in in (is_first == 1, is_first == 0):
+@pytest.mark.parametrize("space", [sx.Landmarks(4), sx.HermiteSpline(2)], ids=repr)
+@given(seed=seeds)
+def test_statistics_and_p_are_those_of_slow_code(space, seed):
+    groups = make_groups(space, seed)
+    found = sx.statistics.mean_test(*(sx.ShapeSet(one, space) for one in groups), permutations=20, bootstrap=0)
+    rows, is_first = space.whitened_preshapes(np.concatenate(groups)), np.arange(27) < 15
+    orders = np.concatenate(list(Exchange(27).chunks(20, 0)))
+    slow = np.array([slow_tests(rows, [rows[is_first[order]], rows[~is_first[order]]]) for order in orders])
+    assert [one.statistic for one in found.tests] == pytest.approx(slow[0])
+    assert [one.P for one in found.tests] == pytest.approx(np.mean(slow >= slow[0] * (1 - 1e-9), axis=0))
+    assert found.hotelling.F == pytest.approx(slow[0, 1] * (27 - 4 - 1) / (25 * 4))
+    # Bootstrap samples are sets in which shapes of groups with one mean are repeated.
+    found = sx.statistics.mean_test(*(sx.ShapeSet(one, space) for one in groups), permutations=0, bootstrap=20)
+    moved, rng = moved_to_common_mean(rows, is_first.astype(float)), np.random.default_rng(0)
+    list(Exchange(27).chunks(0, rng))
+    copies = np.hstack([rng.multinomial(n, np.full(n, 1 / n), size=20) for n in (15, 12)])
+    drawn = [slow[0]]
+    for times in copies:
+        samples = [np.repeat(moved[is_in], times[is_in], axis=0) for is_in in (is_first, ~is_first)]
+        drawn.append(slow_tests(np.concatenate(samples), samples))
+    assert [one.P_bootstrap for one in found.tests] == pytest.approx(np.mean(drawn >= slow[0] * (1 - 1e-9), axis=0))
+    means = []
+    for is_in in (is_first, ~is_first):
+        means.append(np.linalg.eigh(moved[is_in].T @ moved[is_in].conj())[1][:, -1])
         np.testing.assert_allclose(moved[is_in] @ moved[is_in].conj().T, rows[is_in] @ rows[is_in].conj().T, atol=1e-12)
+    assert abs(np.vdot(*means)) == pytest.approx(1)
 
 
 def test_p_of_james_is_exact_in_one_dimension_and_uniform_under_the_null():
@@ -136,46 +102,13 @@ def test_p_of_james_is_exact_in_one_dimension_and_uniform_under_the_null():
     assert 0.025 <= np.mean(np.array(p) <= 0.05) <= 0.075
 
 
-def make_groups(space, seed=0, n_first=15, n_second=12, effect=0.1):
-    rng = np.random.default_rng(seed)
-
-    def draw(*shape):
-        return rng.normal(size=shape) + 1j * rng.normal(size=shape)
-
-    base, change = draw(space.n_coordinates), draw(space.n_coordinates)
-    first = base + 0.1 * draw(n_first, space.n_coordinates)
-    return first, base + effect * change + 0.1 * draw(n_second, space.n_coordinates)
-
-
-def test_result_is_symmetric_in_the_groups():
-    groups = make_groups(sx.Landmarks(5))
-    one, other = (sx.statistics.mean_test(*pair, permutations=9, bootstrap=0) for pair in (groups, groups[::-1]))
-    assert [test.statistic for test in one.tests] == pytest.approx([test.statistic for test in other.tests])
-
-
-def test_tests_of_a_curve_are_those_of_its_whitened_landmarks():
-    """Only products count, so that the Gram matrix of the space is enough."""
-    space = sx.HermiteSpline(3, closed=False)
-    first, second = make_groups(space)
-    found = sx.statistics.mean_test(sx.ShapeSet(first, space), sx.ShapeSet(second, space), bootstrap=99)
-    whitened = [space.whiten(group) for group in (first, second)]
-    # Whitened rows are no landmarks: their average is not 0, and it must not be removed.
-    identity = sx.CustomSpace(np.eye(space.n_coordinates), space.whiten(second[0]) * 0 + _unit_shift(space))
-    plain = sx.statistics.mean_test(*(sx.ShapeSet(group, identity) for group in whitened), bootstrap=99)
-    for one, two in zip(found.tests, plain.tests, strict=True):
-        assert one.statistic == pytest.approx(two.statistic)
-        assert (one.P, one.P_bootstrap) == (two.P, two.P_bootstrap)
-
-
-def _unit_shift(space):
-    return space._unit_shift.view(np.complex128)
-
-
 def test_a_difference_is_found_and_equal_groups_are_not():
     different = sx.statistics.mean_test(*make_groups(sx.Landmarks(5), n_first=30, n_second=25, effect=0.3))
     assert all(one.P == 0.001 and one.P_bootstrap < 0.02 for one in different.tests)
     equal = sx.statistics.mean_test(*make_groups(sx.Landmarks(5), seed=3, n_first=30, n_second=25, effect=0))
     assert all(one.P > 0.1 and one.P_bootstrap > 0.1 for one in equal.tests)
+    ax = different.plot(Figure().subplots())
+    assert (len(ax.lines), len(ax.collections)) == (2, 1)
 
 
 def test_too_few_shapes_leave_out_tests_and_say_why():
@@ -188,13 +121,8 @@ def test_too_few_shapes_leave_out_tests_and_say_why():
     assert "20 dimensions need 22 shapes in all, there are 21" in text
     enough = sx.statistics.mean_test(*make_groups(sx.Landmarks(12), n_first=11, n_second=11), bootstrap=0)
     assert enough.hotelling.Df == (20, 1)
-
-
-def test_shapes_that_do_not_vary_in_all_dimensions_are_not_tested_by_hotelling():
-    rng = np.random.default_rng(0)
-    line = np.array([0, 1, 2, 3.0])
-    flat = line + 0.1 * rng.normal(size=(20, 4))  # all points on a line
-    test = sx.statistics.mean_test(flat[:10] + 0j, flat[10:] + 0j, bootstrap=9)
+    flat = np.array([0, 1, 2, 3.0]) + 0.1 * np.random.default_rng(0).normal(size=(20, 4)) + 0j  # points on a line
+    test = sx.statistics.mean_test(flat[:10], flat[10:], bootstrap=9)
     assert "vary in" in test.hotelling.reason
     assert np.isfinite(test.goodall.P)
 
@@ -209,12 +137,6 @@ def test_incomplete_shapes_are_left_out_and_named():
     assert with_missing.n_used == 26
     assert pytest.approx(without.goodall.F) == with_missing.goodall.F
     assert "1 of 27 shapes left out" in str(with_missing)
-
-
-def test_plot_draws_both_means_and_the_displacements():
-    ax = sx.statistics.mean_test(*make_groups(sx.Landmarks(6)), bootstrap=0).plot(Figure().subplots())
-    assert len(ax.lines) == 2
-    assert len(ax.collections) == 1
 
 
 def make_grouping(*counts):
@@ -236,14 +158,6 @@ def test_squared_distances_are_adjusted_by_the_variances_of_the_means(seed):
         assert np.isnan(row.low)
 
 
-def test_intervals_do_not_depend_on_the_number_of_coordinates_that_do_not_vary():
-    """Many coordinates are handled by products of shapes, few by the coordinates themselves."""
-    values = np.random.default_rng(0).normal(size=(12, 3))
-    wide = np.hstack([values, np.zeros((12, 30))])
-    one, two = (mean_distances(make_grouping(6, 6), v, 99, 0.9, np.random.default_rng(1)) for v in (values, wide))
-    pd.testing.assert_frame_equal(one, two)
-
-
 @pytest.mark.parametrize("true", [0.0, 0.6])
 def test_intervals_hold_the_distance_of_the_populations(true):
     """Intervals of 95 % hold it in at least 85 % of 100 sets; those of plain lengths would never hold 0."""
@@ -257,9 +171,12 @@ def test_intervals_hold_the_distance_of_the_populations(true):
     assert n_held >= 85
 
 
-def test_plot_has_a_line_for_each_pair():
-    rng = np.random.default_rng(0)
-    table = mean_distances(make_grouping(5, 5, 5), rng.normal(size=(15, 4)), 49, 0.95, rng)
-    ax = plot_mean_distances(table.assign(P=[0.01, 0.2, 0.5]), ax=Figure().subplots())
+def test_intervals_do_not_depend_on_coordinates_that_do_not_vary_and_are_drawn_for_each_pair():
+    """Many coordinates are handled by products of shapes, few by the coordinates themselves."""
+    values = np.random.default_rng(0).normal(size=(15, 3))
+    wide = np.hstack([values, np.zeros((15, 30))])
+    one, two = (mean_distances(make_grouping(5, 5, 5), v, 99, 0.9, np.random.default_rng(1)) for v in (values, wide))
+    pd.testing.assert_frame_equal(one, two)
+    ax = plot_mean_distances(one.assign(P=[0.01, 0.2, 0.5]), ax=Figure().subplots())
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a – b", "a – c", "b – c"]
     assert [text.get_text() for text in ax.texts] == ["P = 0.01", "P = 0.2", "P = 0.5"]
