@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from sklearn.exceptions import NotFittedError
 
 import shapelex as sx
 from shapelex.exceptions import (
@@ -15,31 +16,31 @@ from shapelex.exceptions import (
     CoordinateCountError,
     RealLayoutError,
     ShapeInputError,
+    UnsupportedBySpaceError,
 )
 from tests.plotting.conftest import TIDY, make_blobs, make_suggestion
 
-CIRCLE = np.exp(2j * np.pi * np.arange(40) / 40)
-Z = np.array([CIRCLE + a * CIRCLE**-2 + b * CIRCLE**-1 for a, b in ((0.1, 0.5), (0.2, 0.4), (0.3, 0.6))])
-SPACE = sx.Landmarks(40, closed=True)
+Z, SPACE = make_blobs()
+FEW = Z[:3]
 CALLS = {
-    "plot_shape": ((Z[0], SPACE), {"points": True}),
-    "plot_shapes": ((Z, SPACE), {"labels": ["α", "β", "γ"]}),
-    "plot_atoms": ((Z, SPACE), {"usage": [0.1, 0.2, 0.3]}),
-    "plot_reconstructions": ((Z, Z[::-1], SPACE), {}),
+    "plot_shape": ((FEW[0], SPACE), {"points": True}),
+    "plot_shapes": ((FEW, SPACE), {"labels": ["α", "β", "γ"]}),
+    "plot_atoms": ((FEW, SPACE), {"usage": [0.1, 0.2, 0.3]}),
+    "plot_reconstructions": ((FEW, FEW[::-1], SPACE), {}),
     "plot_code": (([0.5, -0.2j, 0.1],), {}),
-    "plot_combination": (([0.5, -0.2j, 0.1], Z, SPACE), {"original": Z[0]}),
+    "plot_combination": (([0.5, -0.2j, 0.1], FEW, SPACE), {"original": FEW[0]}),
     "plot_loss": (([0.3, 0.2],), {"label": "fit"}),
     "plot_rmse_curves": (({"ours": {1: 0.2, 2: 0.1}},), {}),
-    "plot_geodesic": ((Z[0], Z[1], SPACE), {}),
-    "plot_mean": ((Z, SPACE), {"points": True}),
+    "plot_geodesic": ((FEW[0], FEW[1], SPACE), {}),
+    "plot_mean": ((FEW, SPACE), {"points": True}),
     "plot_suggestion": ((make_suggestion(),), {}),
     "plot_confusion": ((["a", "b", "b"], ["a", "b", "a"]), {}),
-    "plot_distances": ((sx.pairwise_distances(Z),), {}),
+    "plot_distances": ((sx.pairwise_distances(FEW),), {}),
     "plot_ethogram": ((["α", "α", "β", "γ", "β"],), {"sequence": [0, 0, 0, 1, 1], "fps": 2}),
     "plot_weights": (([[0.5, 0.2j], [0.4, 0.3j], [0.3, 0]],), {"fps": 2}),
     "plot_phases": (([[0.5, 0.2], [0.4, 0.3], [0.3, 7.0]],), {"frames": [0, 1, 4]}),
-    "plot_phase_portrait": ((CIRCLE,), {"fps": 2}),
-    "plot_kymograph": ((Z.imag,), {}),
+    "plot_phase_portrait": ((Z[0],), {"fps": 2}),
+    "plot_kymograph": ((FEW.imag,), {}),
     "plot_transitions": (([[0, 0.9, 0.1], [1, 0, 0], [0.5, 0.5, 0]],), {"shares": [0.5, 0.3, 0.2]}),
 }
 
@@ -93,7 +94,6 @@ def test_missing_matplotlib_names_the_extra(name, monkeypatch):
         getattr(sx.plotting, name)(*arguments, **options)
 
 
-Z, SPACE = make_blobs()
 SHAPES = sx.ShapeSet(Z, SPACE, metadata={"treatment": ["heat", "", "cold"] * 3})
 MODEL = sx.ShapeDictionary(3, 1, random_state=0, max_iter=2, tol=1.0).fit(Z)
 TABLE = sx.pairwise_distances(np.random.default_rng(0).normal(size=(5, 6, 2)))
@@ -119,6 +119,13 @@ REFUSED = {
         ("plot_phases", (np.zeros(3),), {}, "n_frames"),
         ("plot_phases", (1j * ONES,), {}, "real"),
         ("plot_phases", ([[np.nan]],), {}, "no finite"),
+    ],
+    UnsupportedBySpaceError: [
+        ("plot_shape", ([0, 1j], sx.BasisSpace([np.ones_like, lambda t: t])), {"points": True}, "BasisSpace has none"),
+    ],
+    NotFittedError: [
+        ("plot_atoms", (sx.ShapeDictionary(),), {}, "not fitted"),
+        ("plot_reconstructions", (sx.ShapeDictionary(), Z), {}, "not fitted"),
     ],
     CoordinateCountError: [("plot_shape", (Z[0], sx.BSpline(8)), {}, "8")],
     RealLayoutError: [("plot_shape", (np.zeros((5, 2)),), {}, r"\(5, 2\)")],

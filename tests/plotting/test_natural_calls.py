@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 
 import shapelex as sx
 from tests.plotting.conftest import check_text_is_apart, drawn, labels, marks, numbers
@@ -74,6 +74,21 @@ def test_large_sets_are_thinned_and_say_so(rng, ax):
     assert len(drawn(big.plot(overlay=True, ax=Figure().subplots()))) == 100
 
 
+def test_panel_letters():
+    figure = Figure(figsize=(5, 3), layout="constrained")
+    panels = figure.subplots(2, 2)
+    sx.plotting.plot_shape([0, 1, 1j], ax=panels[0, 0])
+    sx.plotting.letter_panels(panels)
+    letters = [panel.texts[-1] for panel in panels.ravel()]
+    assert [letter.get_text() for letter in letters] == ["A", "B", "C", "D"]
+    figure.draw_without_rendering()
+    left = [letter.get_window_extent().x0 for letter in letters]
+    assert left[0] == pytest.approx(left[2], abs=8)
+    assert letters[0].get_window_extent().y0 == pytest.approx(letters[1].get_window_extent().y0, abs=1)
+    with pytest.raises(ValueError, match="letters must be one for each of the 4 panels, got 2"):
+        sx.plotting.letter_panels(panels, "ab")
+
+
 def test_scale_bar_where_the_unit_is_known(shapes, ax):
     shapes.plot(ax=ax)
     (bar,) = [line for line in ax.lines if line.get_gid() == "scale bar"]
@@ -100,22 +115,12 @@ def test_models_draw_themselves(model, shapes):
     assert few.get_title() == "4 of 9 shapes, by error"
     errors = [float(text.removesuffix(" %")) for text in labels(few)]
     assert errors == sorted(errors)
-
-
-@pytest.mark.parametrize("kind", [sx.AlignFirstDictionary, sx.RiemannianDictionary])
-def test_every_dictionary_draws_itself(kind, shapes, ax):
-    options = {"n_nonzero": 1} if kind is sx.AlignFirstDictionary else {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        fitted = kind(2, random_state=0, max_iter=1, **options).fit(shapes)
-    assert sorted(numbers(fitted.plot(ax=ax))) == [0, 1]
-
-
-def test_errors_name_the_right_call(model, shapes, ax):
-    with pytest.raises(NotFittedError):
-        sx.ShapeDictionary().plot(ax=ax)
-    with pytest.raises(NotFittedError):
-        sx.plotting.plot_reconstructions(sx.ShapeDictionary(), shapes, ax=ax)
+    others = sx.AlignFirstDictionary(2, 1, random_state=0, max_iter=1), sx.RiemannianDictionary(2, random_state=0)
+    for other in others:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            other.set_params(max_iter=1).fit(shapes)
+        assert sorted(numbers(other.plot(ax=Figure().subplots()))) == [0, 1]
 
 
 def test_landmarks_alone_with_numbers(shapes, ax):
@@ -126,18 +131,3 @@ def test_landmarks_alone_with_numbers(shapes, ax):
     assert [text.get_text() for text in ax.texts if text.get_gid() == "landmark"] == [str(k) for k in range(1, 15)]
     # One pale cell behind each, so that shapes do not run together.
     assert len(ax.patches) == 9
-
-
-def test_panel_letters():
-    figure = Figure(figsize=(5, 3), layout="constrained")
-    panels = figure.subplots(2, 2)
-    sx.plotting.plot_shape([0, 1, 1j], ax=panels[0, 0])
-    sx.plotting.letter_panels(panels)
-    letters = [panel.texts[-1] for panel in panels.ravel()]
-    assert [letter.get_text() for letter in letters] == ["A", "B", "C", "D"]
-    figure.draw_without_rendering()
-    left = [letter.get_window_extent().x0 for letter in letters]
-    assert left[0] == pytest.approx(left[2], abs=8)
-    assert letters[0].get_window_extent().y0 == pytest.approx(letters[1].get_window_extent().y0, abs=1)
-    with pytest.raises(ValueError, match="letters must be one for each of the 4 panels, got 2"):
-        sx.plotting.letter_panels(panels, "ab")

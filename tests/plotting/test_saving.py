@@ -22,7 +22,8 @@ import shapelex as sx
 from shapelex.exceptions import CodesError, ShapeInputError
 from shapelex.plotting import save_movie
 
-Z = np.array([[0, 1, 1 + 1j, 1j], [0, 2, 2 + 1j, 1j]])
+CIRCLE = np.exp(2j * np.pi * np.arange(40) / 40)
+Z = np.array([CIRCLE + a * CIRCLE**-2 for a in (0.1, 0.2, 0.3)])
 
 
 def test_style_is_restored():
@@ -31,34 +32,21 @@ def test_style_is_restored():
         assert mpl.rcParams["pdf.fonttype"] == mpl.rcParams["ps.fonttype"] == 42
         assert mpl.rcParams["svg.fonttype"] == "none"
         assert mpl.rcParams["font.size"] == 8
-    sx.plotting.plot_shapes(Z, labels=["a", "b"], ax=Figure().subplots())
+    sx.plotting.plot_shapes(Z, labels=["a", "b", "c"], ax=Figure().subplots())
     assert dict(mpl.rcParams) == before
 
 
 def test_settings_of_users_win():
     with mpl.rc_context({"font.size": 12, "lines.linewidth": 3, "axes.prop_cycle": cycler(color=["red", "lime"])}):
-        ax = sx.plotting.plot_shapes(Z, labels=["a", "b"], ax=Figure().subplots())
+        ax = sx.plotting.plot_shapes(Z, labels=["a", "b", "c"], ax=Figure().subplots())
         assert {text.get_fontsize() for text in ax.texts} == {12}
         assert {(line.get_color(), line.get_linewidth()) for line in ax.lines} == {("red", 3)}
-        ax = sx.plotting.plot_shapes(Z, color=["x", "y"], ax=Figure().subplots())
+        ax = sx.plotting.plot_shapes(Z, color=["x", "y", "y"], ax=Figure().subplots())
         assert {line.get_color() for line in ax.lines} == {"red", "lime"}
         # What is said in the call wins over everything.
-        ax = sx.plotting.plot_shapes(Z, labels=["a", "b"], fontsize=5, color="blue", ax=Figure().subplots())
+        ax = sx.plotting.plot_shapes(Z, labels=["a", "b", "c"], fontsize=5, color="blue", ax=Figure().subplots())
         assert {text.get_fontsize() for text in ax.texts} == {5}
         assert {line.get_color() for line in ax.lines} == {"blue"}
-
-
-def test_sizes_of_figures():
-    assert sx.plotting.figure_size("single") == pytest.approx((85 / 25.4, 0.7 * 85 / 25.4))
-    assert sx.plotting.figure_size("double", 90) == pytest.approx((180 / 25.4, 90 / 25.4))
-    with pytest.raises(ValueError, match="width must be one of 'single', 'double'"):
-        sx.plotting.figure_size("triple")
-    with pytest.raises(ValueError, match="height must be finite and positive, got -1"):
-        sx.plotting.figure_size(85, -1)
-
-
-CIRCLE = np.exp(2j * np.pi * np.arange(40) / 40)
-Z = np.array([CIRCLE + a * CIRCLE**-2 for a in (0.1, 0.2, 0.3)])
 
 
 def make_figure() -> Figure:
@@ -68,16 +56,6 @@ def make_figure() -> Figure:
     sx.plotting.plot_loss([0.3, 0.2, 0.1], ax=right)
     sx.plotting.letter_panels([left, right])
     return figure
-
-
-def fonts_of_pdf(content: bytes) -> set[bytes]:
-    parts = [content]
-    for stream in re.findall(rb"stream\r?\n(.*?)endstream", content, re.DOTALL):
-        try:
-            parts.append(zlib.decompress(stream))
-        except zlib.error:
-            continue
-    return set(re.findall(rb"/Subtype /(Type0|Type3|TrueType|CIDFontType2)", b"".join(parts)))
 
 
 @pytest.fixture
@@ -97,6 +75,11 @@ def save_twice(tmp_path):
 
 
 def test_pdf_has_no_type_3_fonts(save_twice):
+    def fonts_of_pdf(content: bytes) -> set[bytes]:
+        streams = re.findall(rb"stream\r?\n(.*?)endstream", content, re.DOTALL)
+        parts = [zlib.decompress(one) for one in streams if one.startswith(b"x")]
+        return set(re.findall(rb"/Subtype /(Type0|Type3|TrueType|CIDFontType2)", b"".join([content, *parts])))
+
     fonts = fonts_of_pdf(save_twice("pdf").read_bytes())
     assert b"CIDFontType2" in fonts
     assert b"Type3" not in fonts
@@ -198,24 +181,6 @@ def test_mp4_has_a_picture_for_each_frame(tmp_path: Path, crawl: Any) -> None:
     assert seconds == pytest.approx(9 / 15, abs=0.02)
 
 
-def test_missing_writer_is_named(tmp_path: Path, crawl: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    worms, codes, atoms, _ = crawl
-    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    with pytest.raises(ImportError, match=r'imageio-ffmpeg.*pip install "shapelex\[sequences\]"'):
-        save_movie(tmp_path / "worm.mp4", worms, codes, atoms)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_what_is_no_movie(tmp_path: Path, crawl: Any) -> None:
-    worms, codes, atoms, _ = crawl
-    with pytest.raises(ValueError, match=r"\.gif"):
-        save_movie(tmp_path / "worm.avi", worms, codes, atoms)
-    with pytest.raises(ShapeInputError, match="as many frames, got 4 and 9"):
-        save_movie(tmp_path / "worm.gif", worms[:4], codes, atoms)
-    with pytest.raises(CodesError, match="over 3 atoms, but 2"):
-        save_movie(tmp_path / "worm.gif", worms, codes, atoms[:2])
-
-
 # What ffmpeg may do instead of writing the movie, and what is said of it.
 FULL = 'cat > /dev/null; for last; do :; done; echo half > "$last"; echo "No space left on device" >&2; exit 1'
 FAILURES = {
@@ -225,6 +190,28 @@ FAILURES = {
     "kill -9 $$": (errno.EIO, "it was ended by the signal SIGKILL"),
     "exit 0": (errno.EIO, "exit status 0"),
 }
+
+
+def test_what_is_no_movie_and_no_size(tmp_path: Path, crawl: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    worms, codes, atoms, _ = crawl
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    assert sx.plotting.figure_size("single") == pytest.approx((85 / 25.4, 0.7 * 85 / 25.4))
+    assert sx.plotting.figure_size("double", 90) == pytest.approx((180 / 25.4, 90 / 25.4))
+    for call, error, words in (
+        (lambda: save_movie(tmp_path / "w.mp4", *crawl[:3]), ImportError, r'imageio-ffmpeg.*"shapelex\[sequences\]"'),
+        (lambda: save_movie(tmp_path / "w.avi", *crawl[:3]), ValueError, r"\.gif"),
+        (
+            lambda: save_movie(tmp_path / "w.gif", worms[:4], codes, atoms),
+            ShapeInputError,
+            "as many frames, got 4 and 9",
+        ),
+        (lambda: save_movie(tmp_path / "w.gif", worms, codes, atoms[:2]), CodesError, "over 3 atoms, but 2"),
+        (lambda: sx.plotting.figure_size("triple"), ValueError, "width must be one of 'single', 'double'"),
+        (lambda: sx.plotting.figure_size(85, -1), ValueError, "height must be finite and positive, got -1"),
+    ):
+        with pytest.raises(error, match=words):
+            call()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")

@@ -116,8 +116,13 @@ def test_strata_of_one_group_are_the_units():
 
 def test_typical_shapes_differ_by_differing_atoms_alone(coded_leaves):
     leaves, model, codes = coded_leaves
-    test = sx.statistics.atom_tests(codes, leaves.labels, model=model, permutations=199, bootstrap=0)
+    test = sx.statistics.atom_tests(codes, leaves.labels, model=model, permutations=199, bootstrap=19)
     assert len(test.differing)
+    ax = test.plot(Figure().subplots(), max_atoms=4)
+    assert [label.get_text()[:5] for label in ax.get_yticklabels()] == ["atom "] * 4
+    assert len(ax.child_axes) == 4
+    assert len(test.plot_typical(Figure().subplots()).lines) >= len(test.groups)
+    assert "differ between" in str(test)
     typical = test.typical_shapes()
     coefficients = np.linalg.lstsq(model.atoms_[test.differing].T, np.diff(typical, axis=0).T, rcond=None)
     np.testing.assert_allclose(model.atoms_[test.differing].T @ coefficients[0], np.diff(typical, axis=0).T, atol=1e-9)
@@ -141,31 +146,13 @@ def test_codes_of_all_kinds_give_the_same_tests(coded_leaves, tmp_path):
         sx.statistics.atom_tests(codes, "kind", data={"kind": leaves.labels}, model=model, **settings),
     ):
         np.testing.assert_allclose(plain.table["P"], same.table["P"])
-
-
-def test_plots_show_atoms_and_typical_shapes(coded_leaves):
-    leaves, model, codes = coded_leaves
-    test = sx.statistics.atom_tests(codes, leaves.labels, model=model, permutations=99, bootstrap=19)
-    ax = test.plot(Figure().subplots(), max_atoms=4)
-    assert [label.get_text()[:5] for label in ax.get_yticklabels()] == ["atom "] * 4
-    assert len(ax.child_axes) == 4
-    assert len(test.plot_typical(Figure().subplots()).lines) >= len(test.groups)
-    assert "differ between" in str(test)
-
-
-def test_shapes_without_a_group_are_left_out():
-    weights, groups = make_codes()
-    groups = groups.astype(object)
-    groups[[3, 5]] = None
-    test = sx.statistics.atom_tests(weights, groups, permutations=9, bootstrap=0)
-    assert test.dropped == {3: "no groups", 5: "no groups"}
-    assert "2 of 40 shapes left out" in str(test)
-
-
-def test_models_of_other_codes_are_refused(coded_leaves):
-    weights, groups = make_codes()
     with pytest.raises(CodesError, match="5 atoms, but the model has 6"):
-        sx.statistics.atom_tests(weights, groups, model=coded_leaves[1])
+        sx.statistics.atom_tests(codes.toarray()[:, :5], leaves.labels, model=model)
+    groups = leaves.labels.astype(object)
+    groups[[3, 5]] = None
+    test = sx.statistics.atom_tests(codes, groups, **settings)
+    assert test.dropped == {3: "no groups", 5: "no groups"}
+    assert f"2 of {len(leaves)} shapes left out" in str(test)
 
 
 def test_intervals_within_few_strata_are_as_wide_as_the_standard_error_says():

@@ -1,12 +1,24 @@
-"""Shapes as aligned rows, with the columns of an analysis and the rows left out."""
+"""Shapes as aligned rows, with the columns of an analysis and the rows left out; permutations and P values."""
+
+from itertools import permutations as all_permutations
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import CodesError, ShapeInputError
 from shapelex.statistics.data import as_complex, as_groups, read_input
+from shapelex.statistics.permutations import (
+    Exchange,
+    block_exchange,
+    effect_sizes,
+    p_values,
+    plain_exchange,
+    remark_on_count,
+)
 from tests.conftest import custom_space
 
 
@@ -14,12 +26,6 @@ def random_shapes(rng, n_shapes=12, n_points=7, spread=0.2):
     mean = np.exp(2j * np.pi * np.arange(n_points) / n_points) * (1 + 0.3 * np.arange(n_points))
     noise = rng.normal(size=(n_shapes, n_points, 2)) @ [1, 1j]
     return mean + spread * noise
-
-
-def posed(rng, X):
-    """Return the same shapes in other sizes, poses and places."""
-    factors = np.exp(rng.normal(size=(len(X), 1)) + 2j * np.pi * rng.random((len(X), 1)))
-    return factors * X + rng.normal(size=(len(X), 2)) @ np.array([[1], [1j]])
 
 
 def aligned(X, **data):
@@ -42,22 +48,6 @@ def test_rows_are_the_mean_plus_tangent_vectors(space, rng):
     np.testing.assert_allclose(space.inner(back, back).real, (found.coordinates**2).sum(axis=1), atol=1e-12)
 
 
-def test_aligned_shapes_are_taken_as_they_are(rng):
-    X, space = rng.normal(size=(6, 5, 2)) @ [1, 1j], custom_space()
-    found = read_input(sx.ShapeSet(X, space)).use({}, aligned=True)
-    expected = (X.conj() @ space.gram @ X.T).real
-    np.testing.assert_allclose(found.coordinates @ found.coordinates.T, expected, atol=1e-10)
-    np.testing.assert_allclose(found.to_configurations(found.coordinates), X, atol=1e-10)
-
-
-def test_size_is_the_centroid_size_of_the_raw_shapes(rng):
-    X = posed(rng, random_shapes(rng))
-    np.testing.assert_allclose(read_input(X).columns["size"], sx.ShapeSet(X).centroid_size)
-    own = read_input(X, {"size": np.arange(12)})
-    assert own.columns["size"].tolist() == list(range(12))
-    assert "not the centroid size" in own.remarks[0]
-
-
 def test_rows_left_out_are_named(rng):
     X = random_shapes(rng).copy()
     X[3, 2] = np.nan
@@ -78,6 +68,10 @@ def test_columns_come_from_the_set_and_the_table(rng):
     given = read_input(shapes, pd.DataFrame({"site": np.arange(12)[::-1], "age": 1.0}, index=np.arange(5, 17)))
     assert {"size", "id", "label", "labels", "site", "age"} == set(given.columns)
     assert given.columns["site"].tolist() == list(range(12))[::-1]
+    np.testing.assert_allclose(given.columns["size"], shapes.centroid_size)
+    own = read_input(shapes, {"size": np.arange(12)})
+    assert own.columns["size"].tolist() == list(range(12))
+    assert "not the centroid size" in own.remarks[0]
     with pytest.raises(ValueError, match=r"names 'labl'.*did you mean 'label'\?"):
         given.column("labl", "groups")
     with pytest.raises(ValueError, match="one entry for each of the 12 shapes"):
@@ -95,14 +89,15 @@ def test_kinds_of_input_agree(rng, tmp_path):
     expected = aligned(X).coordinates
     for other in (points, sx.ShapeSet(X), stored, list(X[:, None, :])):
         np.testing.assert_array_equal(aligned(other).coordinates, expected)
-
-
-def test_outlines_that_are_not_registered_are_remarked(rng):
-    shapes = sx.ShapeSet(random_shapes(rng), sx.Landmarks(7, closed=True))
-    assert "not registered" in read_input(shapes).remarks[0]
-    found = sx.register(shapes)
-    registered = shapes.replace(configurations=found.configurations, preparation=found.preparation)
-    assert not read_input(registered).remarks
+    # Aligned shapes are taken as they are.
+    space = custom_space(7)
+    found = read_input(sx.ShapeSet(X, space)).use({}, aligned=True)
+    np.testing.assert_allclose(found.coordinates @ found.coordinates.T, (X.conj() @ space.gram @ X.T).real, atol=1e-10)
+    np.testing.assert_allclose(found.to_configurations(found.coordinates), X, atol=1e-10)
+    outlines = sx.ShapeSet(X, sx.Landmarks(7, closed=True))
+    assert "not registered" in read_input(outlines).remarks[0]
+    found = sx.register(outlines)
+    assert not read_input(outlines.replace(configurations=found.configurations, preparation=found.preparation)).remarks
 
 
 def test_types_of_pandas_become_text_and_numbers(rng):
@@ -130,13 +125,61 @@ def test_numbers_whose_squares_cannot_be_computed_are_refused(rng, unit):
     X = unit * plain
     distances = unit * np.abs(np.subtract.outer(np.arange(20.0), np.arange(20.0)))
     statistics, words = sx.statistics, "must have a largest entry between 1e-140 and"
-    with pytest.raises(ShapeInputError, match=f"shapes {words}"):
-        statistics.shape_lm("shape ~ group", X, {"group": groups}, aligned=True)
-    with pytest.raises(ShapeInputError, match=f"shapes {words}"):
-        statistics.disparity(X, groups, aligned=True)
-    with pytest.raises(ShapeInputError, match=f"distances {words}"):
-        statistics.permanova(distances, groups)
-    with pytest.raises(ShapeInputError, match=f"b {words}"):
-        statistics.two_block_pls(plain, X.real)
-    with pytest.raises(CodesError, match=f"codes {words}"):
-        statistics.code_lm("codes ~ group", X, {"group": groups})
+    for call, error, name in (
+        (lambda: statistics.shape_lm("shape ~ group", X, {"group": groups}, aligned=True), ShapeInputError, "shapes"),
+        (lambda: statistics.disparity(X, groups, aligned=True), ShapeInputError, "shapes"),
+        (lambda: statistics.permanova(distances, groups), ShapeInputError, "distances"),
+        (lambda: statistics.two_block_pls(plain, X.real), ShapeInputError, "b"),
+        (lambda: statistics.code_lm("codes ~ group", X, {"group": groups}), CodesError, "codes"),
+    ):
+        with pytest.raises(error, match=f"{name} {words}"):
+            call()
+
+
+def draw(exchange, permutations=99, seed=0):
+    return np.concatenate(list(exchange.chunks(permutations, seed)))
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=12), st.integers(0, 600))
+def test_permutations_stay_within_strata_and_start_with_the_identity(strata, permutations):
+    codes = np.array(strata)
+    indices = draw(plain_exchange(len(codes), codes), permutations)
+    assert indices.shape == (permutations + 1, len(codes))
+    assert (indices[0] == np.arange(len(codes))).all()
+    assert (np.sort(indices, axis=1) == np.arange(len(codes))).all()
+    assert (codes[indices] == codes).all()
+
+
+def test_permutations_depend_on_the_seed_alone():
+    first, second, other = (draw(Exchange(20), 300, seed) for seed in (1, 1, 2))
+    assert (first == second).all()
+    assert (first[1:] != other[1:]).any()
+    # A shorter run is the beginning of a longer one.
+    assert (draw(Exchange(20), 50, 1) == first[:51]).all()
+    # All permutations are equally likely.
+    indices = draw(Exchange(3), 60_000)[1:]
+    counts = [(indices == order).all(axis=1).sum() for order in all_permutations(range(3))]
+    assert np.abs(np.array(counts) - 10_000).max() < 5 * 100
+
+
+def test_blocks_keep_their_stratum():
+    exchange = block_exchange(np.array([0, 1, 1, 0, 2]), np.array([5, 5, 5, 5, 7]))
+    assert exchange.n_units == 3
+    assert (draw(exchange)[:, 2] == 2).all()
+    with pytest.raises(ValueError, match="differ within a block in row 3"):
+        block_exchange(np.array([0, 1, 1, 0]), np.array([5, 5, 5, 7]))
+
+
+def test_p_counts_the_observed_statistic_and_ties_and_effect_sizes_are_standard_scores_of_logarithms():
+    statistics = np.array([[3.0, 1, 2, 3 - 1e-13], [3, 1, 2, 2.9], [np.nan, 1, 2, 3]])
+    np.testing.assert_array_equal(p_values(statistics), [0.5, 0.25, np.nan])
+    assert np.isnan(p_values(np.array([1.0])))
+    logs = np.array([3.0, 1, 2, 0])
+    assert effect_sizes(np.exp(logs)) == pytest.approx((3 - 1.5) / logs.std())
+    assert np.isnan(effect_sizes(np.ones(4)))
+
+
+def test_few_permutations_are_remarked():
+    assert "Only 6 different permutations of the animals" in remark_on_count(Exchange(3), 99, "animals")[0]
+    assert remark_on_count(Exchange(30), 99) == []
+    assert remark_on_count(Exchange(3), 0) == []

@@ -10,7 +10,6 @@ from scipy.spatial.distance import cdist
 import shapelex as sx
 from shapelex.statistics.grouping import group_units
 from shapelex.statistics.local_differences import permuted_traces
-from tests.statistics.conftest import make_shapes
 from tests.strategies import seeds
 
 
@@ -82,18 +81,6 @@ def test_a_stretch_of_an_outline_is_found_where_it_differs_and_only_there():
     assert "points of the outline differ between a (30), b (30)" in str(test)
 
 
-def test_shapes_of_one_stratum_are_averaged_where_the_stratum_has_one_group():
-    rng = np.random.default_rng(1)
-    animals = np.repeat(np.arange(10), 3)
-    treatment = np.where(animals < 5, "drug", "none")
-    shapes = np.array([0, 1, 1 + 1j, 1j]) + 0.1 * (rng.normal(size=(30, 4)) + 1j * rng.normal(size=(30, 4)))
-    test = sx.statistics.local_test(shapes, treatment, strata=animals, permutations=50)
-    assert test.counts == (5, 5)
-    assert "strata are compared and exchanged" in str(test)
-    # Only 252 different divisions of ten animals exist.
-    assert sx.statistics.local_test(shapes, treatment, permutations=50).counts == (15, 15)
-
-
 def test_a_difference_between_strata_is_not_taken_for_one_between_groups():
     rng = np.random.default_rng(4)
     strata = np.repeat(["x", "y"], 30)
@@ -118,14 +105,12 @@ def test_plot_marks_what_differs(n_groups, lines):
     assert labels.count("differs") == 1
     assert len([label for label in labels if label[0] in "abc"]) == n_groups
     assert len(ax.collections) == (n_groups == 2)
-
-
-def test_plot_of_open_landmarks_has_numbered_points(rng):
-    test = sx.statistics.local_test(make_shapes(rng, 30, effect=0.3, groups=3), "group", permutations=99)
+    # Open landmarks have numbers.
+    test = sx.statistics.local_test(shapes, names, permutations=99)
     ax = test.plot(Figure().subplots())
     assert all(line.get_linestyle() == "None" for line in ax.lines)
-    assert [text.get_text() for text in ax.texts] == [str(number) for number in range(1, 7)]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a", "b", "c", "differs"]
+    assert [text.get_text() for text in ax.texts] == [str(number) for number in range(1, 11)]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [*"abc"[:n_groups], "differs"]
     assert "Landmarks that differ, counted from 1:" in str(test)
     assert "parameter" not in test.to_dataframe()
     assert not test.plot(Figure().subplots(), lines=True).texts
@@ -188,3 +173,8 @@ def test_strata_of_one_group_are_averaged():
     plain = sx.statistics.permanova(cdist(means, means), groups[::2], permutations=9)
     np.testing.assert_allclose(test.table[["SS", "F"]], plain.table[["SS", "F"]])
     assert test.counts == (5, 5)
+    shapes = np.array([0, 1, 1 + 1j, 1j]) + 0.1 * (rng.normal(size=(20, 4)) + 1j * rng.normal(size=(20, 4)))
+    local = sx.statistics.local_test(shapes, groups, strata=animals, permutations=50)
+    assert local.counts == (5, 5)
+    assert "strata are compared and exchanged" in str(local)
+    assert sx.statistics.local_test(shapes, groups, permutations=50).counts == (10, 10)

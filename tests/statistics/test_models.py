@@ -94,12 +94,6 @@ def test_whole_blocks_are_exchanged_for_terms_between_them(rng):
     np.testing.assert_allclose(fit.sums.terms[1], sums, rtol=1e-9)
 
 
-def test_the_order_of_shapes_does_not_matter(rng):
-    shapes, order = unbalanced(rng), rng.permutation(25)
-    first, second = (st.shape_lm("shape ~ x + group", one, permutations=0).table for one in (shapes, shapes[order]))
-    pd.testing.assert_frame_equal(first, second, rtol=1e-7)
-
-
 def test_any_space_is_that_of_its_whitened_rows(rng, space):
     mean = rng.normal(size=(space.n_coordinates, 2)) @ [1, 1j]
     X = mean + 0.1 * (rng.normal(size=(12, space.n_coordinates, 2)) @ [1, 1j])
@@ -111,14 +105,36 @@ def test_any_space_is_that_of_its_whitened_rows(rng, space):
     assert table.loc["total", "SS"] == pytest.approx(total, rel=1e-8)
 
 
-def test_error_terms_divide_by_their_mean_square(rng):
+def test_error_terms_compared_models_confounded_terms_and_missing_values(rng):
     shapes = unbalanced(rng)
     fit = st.shape_lm("shape ~ group * site", shapes, permutations=9, error={"group": "group:site"})
-    assert fit.table.loc["group", "F"] == pytest.approx(
-        fit.table.loc["group", "MS"] / fit.table.loc["group:site", "MS"]
-    )
+    squares = fit.table["MS"]
+    assert fit.table.loc["group", "F"] == pytest.approx(squares["group"] / squares["group:site"])
     listed = st.shape_lm("shape ~ group * site", shapes, permutations=9, error=["group:site", "Residuals", "residuals"])
     pd.testing.assert_frame_equal(fit.table, listed.table)
+    # Compared models differ by a term.
+    small, large = (st.shape_lm(f"shape ~ {right}", shapes, permutations=19) for right in ("x", "x + group"))
+    compared = st.compare_models(small, large).table.iloc[1]
+    assert compared[["F", "P"]].tolist() == pytest.approx(large.table.loc["group", ["F", "P"]].tolist())
+    # Confounded terms have fewer degrees of freedom.
+    fit = st.shape_lm("shape ~ group + copy", shapes, {"copy": shapes.metadata["group"]}, permutations=9)
+    assert fit.table.loc["copy", "Df"] == 0
+    assert np.isnan(fit.table.loc["copy", "F"])
+    assert "The term copy is confounded with others and has no degrees of freedom." in fit.remarks
+    part = st.shape_lm("shape ~ x + group * x2", shapes, {"x2": 2 * shapes.metadata["x"]}, permutations=9)
+    assert part.table.loc["residuals", "Df"] == 25 - 4
+    # Missing values are left out and named.
+    x = np.array(shapes.metadata["x"])
+    x[4] = np.nan
+    fit = st.shape_lm("shape ~ x + group", shapes, {"x": x}, permutations=9)
+    assert (fit.n_used, fit.dropped) == (24, {4: "no x"})
+    assert "1 of 25 shapes left out: no x in row 4." in str(fit)
+    other = st.shape_lm("shape ~ x + group", shapes[np.arange(25) != 4], permutations=9)
+    pd.testing.assert_frame_equal(fit.table, other.table)
+    # Strata that allow no exchange.
+    fit = st.shape_lm("shape ~ group", shapes, permutations=9, strata="group")
+    assert fit.table.loc["group", "P"] == 1
+    assert any("No permutation changes the term group" in remark for remark in fit.remarks)
 
 
 def test_coefficients_predictions_and_residuals_agree(rng):
@@ -162,35 +178,6 @@ def test_bootstrap_draws_whole_blocks(rng):
     assert radii[1] > 1.5 * radii[0]
 
 
-class TestInput:
-    @pytest.fixture
-    def shapes(self, rng):
-        return unbalanced(rng)
-
-    def test_confounded_terms_have_fewer_degrees_of_freedom(self, shapes):
-        fit = st.shape_lm("shape ~ group + copy", shapes, {"copy": shapes.metadata["group"]}, permutations=9)
-        assert fit.table.loc["copy", "Df"] == 0
-        assert np.isnan(fit.table.loc["copy", "F"])
-        assert "The term copy is confounded with others and has no degrees of freedom." in fit.remarks
-        part = st.shape_lm("shape ~ x + group * x2", shapes, {"x2": 2 * shapes.metadata["x"]}, permutations=9)
-        assert part.table.loc["residuals", "Df"] == 25 - 4
-
-    def test_missing_values_are_left_out_and_named(self, shapes):
-        x = np.array(shapes.metadata["x"])
-        x[4] = np.nan
-        fit = st.shape_lm("shape ~ x + group", shapes, {"x": x}, permutations=9)
-        assert fit.n_used == 24
-        assert fit.dropped == {4: "no x"}
-        assert "1 of 25 shapes left out: no x in row 4." in str(fit)
-        other = st.shape_lm("shape ~ x + group", shapes[np.arange(25) != 4], permutations=9)
-        pd.testing.assert_frame_equal(fit.table, other.table)
-
-    def test_strata_that_allow_no_exchange(self, shapes):
-        fit = st.shape_lm("shape ~ group", shapes, permutations=9, strata="group")
-        assert fit.table.loc["group", "P"] == 1
-        assert any("No permutation changes the term group" in remark for remark in fit.remarks)
-
-
 def test_formulas_transform_covariates(rng):
     shapes = unbalanced(rng)
     squares = {"x2": np.asarray(shapes.metadata["x"]) ** 2}
@@ -216,14 +203,6 @@ def test_formulas_transform_covariates(rng):
     assert wide.table.loc["residuals", "Df"] == 25 - len(np.unique(many))
 
 
-def test_compared_models_differ_by_a_term(rng):
-    shapes = unbalanced(rng)
-    small, large = (st.shape_lm(f"shape ~ {right}", shapes, permutations=19) for right in ("x", "x + group"))
-    table = st.compare_models(small, large).table
-    assert table["F"].iloc[1] == pytest.approx(large.table.loc["group", "F"])
-    assert table["P"].iloc[1] == pytest.approx(large.table.loc["group", "P"])
-
-
 def test_manova_equals_the_eigenvalues_of_dense_matrices(rng):
     shapes = unbalanced(rng)
     fit = st.shape_lm("shape ~ x + site", shapes, permutations=9)
@@ -243,37 +222,20 @@ def test_manova_equals_the_eigenvalues_of_dense_matrices(rng):
     assert line["Roy"] == pytest.approx(roots.max())
 
 
-@pytest.mark.parametrize(("start", "step"), [(2020.0, 1e-12), (1e9, 1e-7), (0.3, 1e-17)])
-def test_a_covariate_that_varies_by_rounding_only_is_refused(rng, start, step):
-    shapes = make_shapes(rng, 40)
-    with pytest.raises(ShapeInputError, match=r"the column 'k' has (nearly )?the same value"):
-        st.shape_lm("shape ~ k", shapes, {"k": start + step * np.arange(40)}, permutations=9)
-
-
-def scaled(shapes, sizes=1.0):
-    """Return configurations of given centroid sizes."""
-    return np.reshape(sizes, (-1, 1)) * shapes.configurations / shapes.centroid_size[:, None]
-
-
 @pytest.mark.parametrize("kind", [np.complex128, np.complex64])
-def test_shapes_scaled_to_one_size_have_no_allometry(rng, kind):
-    same = scaled(make_shapes(rng, 20)).astype(kind)
-    with pytest.raises(ShapeInputError, match="all 20 shapes have the same centroid size"):
-        st.allometry(same, permutations=9)
-    with pytest.raises(ShapeInputError, match="all 20 shapes have the same centroid size"):
-        st.shape_lm("shape ~ log(size)", same, permutations=9)
+def test_sizes_must_vary(rng, kind):
+    shapes = make_shapes(rng, 20)
+    same = (shapes.configurations / shapes.centroid_size[:, None]).astype(kind)
+    for call in (st.allometry, lambda X, **options: st.shape_lm("shape ~ log(size)", X, **options)):
+        with pytest.raises(ShapeInputError, match="all 20 shapes have the same centroid size"):
+            call(same, permutations=9)
     true_sizes = rng.uniform(1, 2, size=20)
     assert not st.allometry(same, size=true_sizes, permutations=9).remarks
-
-
-def test_sizes_that_hardly_vary_have_a_remark_that_names_the_column_of_true_sizes(rng):
-    shapes = make_shapes(rng, 20)
-    similar = scaled(shapes, rng.uniform(1, 1.005, size=20))
-    fit = st.allometry(similar, data={"centroid_size": rng.uniform(1, 2, size=20)}, permutations=9)
-    assert any("vary by 0.4" in one and "'centroid_size'" in one for one in fit.remarks)
-    assert not any(
-        "centroid sizes" in one for one in st.allometry(scaled(shapes, rng.uniform(1, 1.5, size=20))).remarks
-    )
+    # A remark names the column of true sizes where sizes hardly vary.
+    similar, different = (rng.uniform(1, most, size=(20, 1)) * same for most in (1.005, 1.5))
+    remarks = st.allometry(similar, data={"centroid_size": true_sizes}, permutations=9).remarks
+    assert any("vary by 0." in one and "'centroid_size'" in one for one in remarks)
+    assert not any("centroid sizes" in one for one in st.allometry(different, permutations=9).remarks)
 
 
 def make_weights(seed=0, n_shapes=30, n_atoms=4):
@@ -305,6 +267,10 @@ def test_single_atoms_add_up_and_are_those_of_least_squares():
     strongest = fit.atoms[fit.atoms["term"] == "dose"].sort_values("F")["atom"].iloc[-1]
     assert strongest == 1
     assert "codes ~ dose + kind: 30 shapes, 4 atoms, 99 permutations" in str(fit)
+    data |= {"dose": np.where(np.arange(30) == 4, np.nan, data["dose"]), "animal": np.repeat(np.arange(10), 3)}
+    fit = sx.statistics.code_lm("~ dose", weights, data, blocks="animal", permutations=19)
+    assert fit.dropped == {4: "no dose"}
+    assert fit.table.loc["total", "Df"] == 28
 
 
 def test_predictions_follow_the_covariates_and_rebuild_shapes(coded_leaves):
@@ -319,13 +285,3 @@ def test_predictions_follow_the_covariates_and_rebuild_shapes(coded_leaves):
     plain = sx.statistics.code_lm("codes ~ kind", codes, {"kind": leaves.labels}, permutations=9)
     with pytest.raises(ShapeInputError, match="model="):
         plain.predict_shapes({"kind": kinds})
-
-
-def test_blocks_and_missing_covariates():
-    weights, data = make_weights()
-    dose = data["dose"].copy()
-    dose[4] = np.nan
-    animals = np.repeat(np.arange(10), 3)
-    fit = sx.statistics.code_lm("~ dose", weights, {"dose": dose, "animal": animals}, blocks="animal", permutations=19)
-    assert fit.dropped == {4: "no dose"}
-    assert fit.table.loc["total", "Df"] == 28

@@ -34,10 +34,11 @@ def pairs(*arguments, right="x + group", **options):
         *((lambda text=text: st.shape_lm(text, SHAPES), ValueError, "must begin with 'shape ~'")
           for text in ("group", "~ group", "form ~ group", "log(shape) ~ group", "")),
         (lambda: st.shape_lm(3, SHAPES), TypeError, "formula must be text"),
-        (lambda: fit("group +* x"), ValueError, "cannot be read"),
         (lambda: fit("group | x"), ValueError, "one right side"),
         (lambda: fit("0 + group"), ValueError, "must have an intercept"),
-        (lambda: fit("log(group)"), ValueError, "cannot be evaluated"),
+        *((lambda start=start, step=step: fit("k", data={"k": start + step * np.arange(30)}), ShapeInputError,
+           r"the column 'k' has (nearly )?the same value")
+          for start, step in ((2020.0, 1e-12), (1e9, 1e-7), (0.3, 1e-17))),
         (lambda: fit("same", data={"same": ["one"] * 30}), ValueError, r"'same' has the same value \('one'\) in all"),
         (lambda: fit("size", SHAPES.replace(configurations=np.tile([0, 1, 1j, 2, 3, 5j], (30, 1)))), ValueError,
          "have the same centroid size"),

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from scipy.stats import false_discovery_control
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import shapelex as sx
 from shapelex import statistics as st
-from shapelex.statistics.group_pairs import corrected
 from shapelex.statistics.permutations import Exchange
 from tests.statistics.conftest import make_shapes, mirrored_faces
 
@@ -40,6 +40,11 @@ class TestPairs:
         assert pairs.distances.loc["c", "a"] == line["d"]
         variances = [np.mean(np.sum((rows[groups == g] - means[0, k]) ** 2, axis=1)) for k, g in enumerate("abc")]
         np.testing.assert_allclose(pairs.variances, variances)
+        p = pairs.table["P"]
+        for correction, expected in (("fdr", false_discovery_control(p)), ("none", p)):
+            np.testing.assert_allclose(st.pairwise(fit, correction=correction).table["P_corrected"], expected)
+        in_order = np.maximum.accumulate(np.sort(p) * [3, 2, 1])
+        np.testing.assert_allclose(np.sort(st.pairwise(fit, correction="holm").table["P_corrected"]), in_order)
         draw(pairs)
 
     def test_means_are_predictions_at_average_covariates(self, shapes):
@@ -55,13 +60,15 @@ class TestPairs:
             expected = np.polyfit(x[groups == g], fit.shapes.coordinates[groups == g], 1)[0]
             assert slopes.lengths[g] == pytest.approx(np.linalg.norm(expected))
         assert slopes.null == "shape ~ x + group"
+        # A null model that contains the groups is remarked on.
+        fit = st.shape_lm("shape ~ group * site", shapes, permutations=49)
+        remarks = st.pairwise(fit, "group").remarks
+        assert any("contains group" in one and 'null="shape ~ site"' in one for one in remarks)
+        assert any('null="shape ~ 1"' in one for one in st.pairwise(fit).remarks)
+        alone = st.pairwise(st.shape_lm("shape ~ site + group", shapes, permutations=9), "group")
+        for other in (st.pairwise(fit, "group", null="shape ~ site"), alone):
+            assert not any("null model" in one for one in other.remarks)
         assert slopes.angles.loc["a", "b"] > 0
-
-    def test_corrections(self):
-        shares = np.array([0.01, 0.04, 0.03, 0.5])
-        np.testing.assert_allclose(corrected(shares, "holm"), [0.04, 0.09, 0.09, 0.5])
-        np.testing.assert_allclose(corrected(shares, "fdr"), [0.04, 0.16 / 3, 0.16 / 3, 0.5])
-        np.testing.assert_array_equal(corrected(shares, "none"), shares)
 
 
 class TestDisparity:
@@ -75,11 +82,9 @@ class TestDisparity:
         steps = np.array([abs(squares[i][groups == "a"].mean() - squares[i][groups == "b"].mean()) for i in indices])
         assert found.table["P"][0] == pytest.approx(np.mean(steps >= steps[0] * (1 - 1e-9)))
         assert found.overall == pytest.approx(squares.mean())
-        draw(found)
-
-    def test_groups_of_one_have_a_distance_from_the_overall_mean(self, shapes):
         single = np.where(np.arange(30) == 0, "alone", "others")
         assert st.disparity(shapes, single, about="overall", permutations=9).counts["alone"] == 1
+        draw(found)
 
 
 class TestTrajectories:
@@ -134,13 +139,9 @@ class TestCovariation:
         assert found.r == pytest.approx(values[0])
         assert found.p == pytest.approx(np.mean(np.array(values) >= values[0] - 1e-9))
         assert found.to_dataframe()["r"][0] == pytest.approx(found.r)
+        missing = st.two_block_pls(np.where(np.arange(60).reshape(20, 3) == 9, np.nan, a), b, permutations=9)
+        assert (missing.n_used, missing.dropped) == (19, {3: "missing entries"})
         draw(found)
-
-    def test_missing_rows_are_left_out(self, rng, shapes):
-        table = pd.DataFrame(rng.normal(size=(30, 2)))
-        table.iloc[3, 0] = np.nan
-        found = st.two_block_pls(shapes, table, permutations=9)
-        assert (found.n_used, found.dropped) == (29, {3: "missing entries"})
 
     def test_modules_that_vary_alone_have_a_small_ratio(self, rng):
         mean = np.array([0, 1, 2, 3, 10, 11, 12, 13]) + 1j * rng.normal(size=8)
@@ -243,15 +244,3 @@ def test_all_results_print_and_convert(shapes):
         assert result.n_used == 30
     draw(results[2])
     draw(fit)
-
-
-def test_pairs_say_where_their_null_model_contains_the_groups(rng):
-    shapes = make_shapes(rng, 24, effect=0.1, site=np.repeat(["s", "t", "u"], 8))
-    fit = st.shape_lm("shape ~ group * site", shapes, permutations=49)
-    found = st.pairwise(fit, "group")
-    assert any("contains group" in one and 'null="shape ~ site"' in one for one in found.remarks)
-    assert any('null="shape ~ 1"' in one for one in st.pairwise(fit).remarks)
-    other = st.pairwise(fit, "group", null="shape ~ site")
-    assert not any("null model" in one for one in other.remarks)
-    alone = st.pairwise(st.shape_lm("shape ~ site + group", shapes, permutations=9), "group")
-    assert not any("null model" in one for one in alone.remarks)
