@@ -1,7 +1,10 @@
-"""The code in the README and the documentation runs as it stands, and the pages link to files that exist."""
+"""The code in the README and the documentation runs as it stands; links lead to files; benchmarks have names."""
 
+import importlib.util
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -59,3 +62,36 @@ def test_tables_are_those_of_the_benchmarks(name):
 
     table = (ROOT / "docs" / "results" / f"{name}.md").read_text(encoding="utf-8")
     assert squeeze(table).replace(" ", "") in squeeze((ROOT / "README.md").read_text(encoding="utf-8")).replace(" ", "")
+
+
+FOLDER = Path(__file__).parents[1] / "benchmarks"
+
+
+@pytest.mark.skipif(not FOLDER.is_dir(), reason="benchmarks/ is in the repository only")
+def test_every_name_of_a_benchmark_has_a_function(monkeypatch):
+    def run(*arguments):
+        command = [sys.executable, str(FOLDER / "run.py"), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+    done = run("coding", "codin")
+    assert done.returncode == 1
+    assert done.stderr.startswith("unknown benchmarks: codin; known are import, ")
+    listed = run("--list")
+    assert listed.returncode == 0, listed.stderr
+    names = [line.split()[0] for line in listed.stdout.splitlines()]
+    monkeypatch.syspath_prepend(str(FOLDER))
+    before = set(sys.modules)
+    spec = importlib.util.spec_from_file_location("benchmarks_run", FOLDER / "run.py")
+    runner = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "benchmarks_run", runner)
+    try:
+        spec.loader.exec_module(runner)
+        assert names == list(runner.BENCHMARKS)
+        for benchmark in runner.BENCHMARKS.values():
+            main = benchmark.load()
+            assert callable(main)
+            assert set(benchmark.options) <= set(main.__code__.co_varnames[: main.__code__.co_argcount])
+    finally:
+        for name in set(sys.modules) - before:
+            if str(getattr(sys.modules[name], "__file__", "")).startswith(str(FOLDER)):
+                del sys.modules[name]

@@ -16,7 +16,6 @@ from shapelex.exceptions import (
     CoordinateCountError,
     RealLayoutError,
     ShapeInputError,
-    UnsupportedBySpaceError,
 )
 from tests.plotting.conftest import TIDY, make_blobs, make_suggestion
 
@@ -119,9 +118,6 @@ REFUSED = {
         ("plot_phases", (np.zeros(3),), {}, "n_frames"),
         ("plot_phases", (1j * ONES,), {}, "real"),
         ("plot_phases", ([[np.nan]],), {}, "no finite"),
-    ],
-    UnsupportedBySpaceError: [
-        ("plot_shape", ([0, 1j], sx.BasisSpace([np.ones_like, lambda t: t])), {"points": True}, "BasisSpace has none"),
     ],
     NotFittedError: [
         ("plot_atoms", (sx.ShapeDictionary(),), {}, "not fitted"),

@@ -5,6 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import shapelex as sx
+from shapelex.exceptions import UnsupportedBySpaceError
 from shapelex.plotting import (
     plot_atoms,
     plot_code,
@@ -40,17 +41,18 @@ def test_the_curve_is_that_of_the_space(curve_space, ax):
     assert not ax.axison
 
 
-@pytest.mark.parametrize(
-    ("space", "n_marks"),
-    [(sx.Landmarks(6), 6), (sx.Landmarks(6, closed=True), 6), (sx.BSpline(7), 7), (sx.HermiteSpline(4), 4)],
-    ids=str,
-)
+POINTS = [(sx.Landmarks(6), 6), (sx.Landmarks(6, closed=True), 6), (sx.BSpline(7), 7), (sx.HermiteSpline(4), 4)]
+
+
+@pytest.mark.parametrize(("space", "n_marks"), POINTS, ids=str)
 def test_points_are_the_points_of_the_space(space, n_marks, ax):
     z = _random(space)[0]
     (found,) = marks(plot_shape(z, space, points=True, ax=ax))
     np.testing.assert_array_equal(found, z[:n_marks])
     if isinstance(space, sx.Landmarks):
         np.testing.assert_allclose(drawn(ax)[0], [*z, z[0]] if space.closed else z, atol=1e-14)
+    with pytest.raises(UnsupportedBySpaceError, match="BasisSpace has none"):
+        plot_shape([0, 1j], sx.BasisSpace([np.ones_like, lambda t: t]), points=True, ax=ax)
 
 
 def test_gallery_shows_each_shape_in_its_own_cell(blobs, ax):

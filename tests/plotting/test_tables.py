@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import shapelex as sx
-from shapelex.plotting import plot_loss, plot_rmse_curves, plot_suggestion
+from shapelex.plotting import plot_confusion, plot_loss, plot_rmse_curves, plot_suggestion
 from tests.plotting.conftest import TIDY, make_suggestion
 
 
@@ -49,20 +49,14 @@ def test_names_and_letters_stay_in_the_figure(role, is_lettered):
         assert ax.get_tightbbox().x0 >= 0
 
 
-def draw_confusion(*arguments, **options):
-    return sx.plotting.plot_confusion(*arguments, ax=Figure().subplots(), **options)
-
-
 def test_colors_are_shares_and_numbers_counts():
-    ax = draw_confusion(["b", "a", "a", "a"], ["a", "a", "b", "a"])
+    ax = plot_confusion(["b", "a", "a", "a"], ["a", "a", "b", "a"], ax=Figure().subplots())
     np.testing.assert_allclose(ax.images[0].get_array(), [[2 / 3, 1 / 3], [1, 0]])
     found = {text.get_position(): text.get_text() for text in ax.texts}
     assert found == {(0, 0): "2", (1, 0): "1", (0, 1): "1"}
     assert [text.get_text() for text in ax.get_yticklabels()] == ["a", "b"]
-
-
-def test_classes_are_in_the_given_order_and_may_be_empty():
-    ax = draw_confusion([1, 2], [2, 2], classes=[3, 2, 1])
+    # Classes are in the given order, and may be empty.
+    ax = plot_confusion([1, 2], [2, 2], classes=[3, 2, 1], ax=Figure().subplots())
     assert [text.get_text() for text in ax.get_xticklabels()] == ["3", "2", "1"]
     np.testing.assert_allclose(ax.images[0].get_array(), [[0, 0, 0], [0, 1, 0], [0, 1, 0]])
 
@@ -111,10 +105,7 @@ def test_a_curve_a_sparsity_and_the_choice(ax):
     assert ax.get_yscale() == "log"
     assert [text.get_text() for text in ax.texts] == ["1", "2 per shape", "3"]
     assert curves[0].get_color() == curves[2].get_color() != curves[1].get_color()
-
-
-def test_bars_of_stability(ax):
-    plot_suggestion(make_suggestion(), ax=ax)
+    # Bars of stability.
     (strip,) = ax.child_axes
     assert [bar.get_height() for bar in strip.patches] == pytest.approx([0.3, 0.5, 0.9])
     assert strip.get_xlabel() == "atoms in the dictionary"

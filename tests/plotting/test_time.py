@@ -62,13 +62,11 @@ def test_series_are_strips_from_top_to_bottom(ax: Axes) -> None:
     assert ax.get_xlabel() == "frame"
     assert ax.get_xlim() == (0, 2)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["a (67 %)", "b (33 %)"]
-
-
-def test_bouts_are_the_frames_that_they_span(ax: Axes) -> None:
+    # Bouts are the frames that they span.
     table = pd.DataFrame(
         {"sequence": ["a", "a", "b"], "state": ["x", "y", "x"], "first_frame": [2, 4, 0], "last_frame": [3, 4, 1]}
     )
-    plot_ethogram(table, fps=2, ax=ax)
+    ax = plot_ethogram(table, fps=2, ax=Figure().subplots())
     assert {key[:3] for key in bars(ax)} == {(1, 1.0, 2.0), (1, 2.0, 2.5), (0, 0.0, 1.0)}
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["x (80 %)", "y (20 %)"]
 
@@ -95,10 +93,8 @@ def test_arrows_are_the_probable_changes_and_the_diagonal_is_left_out(ax: Axes) 
     np.testing.assert_allclose(np.array(widths) / widths[0], np.array([0.7, 0.7 / 6.3, 0.5, 0.5, 0.97]) / 0.7, rtol=0.2)
     assert widths[4] > widths[0] > widths[2] > widths[1]
     assert len(arrows(plot_transitions(MATRIX, min_probability=0.0, ax=ax.figure.subplots()))) == 6
-
-
-def test_names_come_from_the_data_frame_and_areas_from_the_shares(ax: Axes) -> None:
-    names = ["forward", "turn", "pause"]
+    # Names come from the data frame, and areas from the shares.
+    ax, names = Figure().subplots(), ["forward", "turn", "pause"]
     plot_transitions(pd.DataFrame(MATRIX, names, names), shares=[0.64, 0.16, 0.2], ax=ax)
     assert texts(ax, "state") == ["forward\n64 %", "pause\n20 %", "turn\n16 %"]
     first, _, second = (disk.radius for disk in disks(ax))
@@ -114,12 +110,10 @@ def test_disks_do_not_touch_and_names_are_in_the_picture(ax: Axes) -> None:
             assert np.hypot(*np.subtract(one.center, other.center)) > one.radius + other.radius
     # So many arrows have no room for numbers.
     assert texts(ax, "probability") == []
-
-
-def test_only_the_commonest_states_are_drawn(ax: Axes) -> None:
-    plot_transitions(np.full((5, 5), 0.2), shares=[0.1, 0.3, 0.05, 0.4, 0.15], max_states=2, ax=ax)
-    assert texts(ax, "state") == ["3\n40 %", "1\n30 %"]
-    assert ax.get_title() == "2 of 5 states"
+    few = Figure().subplots()
+    plot_transitions(np.full((5, 5), 0.2), shares=[0.1, 0.3, 0.05, 0.4, 0.15], max_states=2, ax=few)
+    assert texts(few, "state") == ["3\n40 %", "1\n30 %"]
+    assert few.get_title() == "2 of 5 states"
 
 
 TURNS = np.exp(1j * np.linspace(0, 9, 50))
@@ -131,15 +125,13 @@ def image_of(ax: Axes) -> np.ndarray:
     return np.asarray(image.get_array())
 
 
-def test_rows_are_the_atoms_with_the_largest_weights_first(ax: Axes) -> None:
+def test_heights_are_amplitudes_and_colors_are_phases(ax: Axes) -> None:
+    # The atoms with the largest weights come first.
     plot_weights(CODES, fps=10, ax=ax)
     assert [text.get_text() for text in ax.get_yticklabels()] == ["atom 2", "atom 0", "atom 3"]
-    assert ax.get_xlabel() == "time (s)"
-    assert ax.get_xlim() == (0, 5)
-    assert [text.get_text() for text in ax.texts if text.get_gid() == "scale"] == ["1.5"]
-
-
-def test_heights_are_amplitudes_and_colors_are_phases(ax: Axes) -> None:
+    assert (ax.get_xlabel(), ax.get_xlim()) == ("time (s)", (0, 5))
+    assert texts(ax, "scale") == ["1.5"]
+    ax = Figure().subplots()
     plot_weights(CODES, atoms=[0, 3, 2], ax=ax)
     image = image_of(ax)
     for row, atom in enumerate([0, 3, 2]):
@@ -151,6 +143,13 @@ def test_heights_are_amplitudes_and_colors_are_phases(ax: Axes) -> None:
         assert (part[-1, is_used, 3] == 1).all()
         wanted = phase_colors()(np.angle(CODES[is_used, atom]) / (2 * np.pi) % 1)
         np.testing.assert_allclose(part[-1, is_used], wanted)
+    # Missing frames are empty, and rows may come in any order.
+    frames, mixed = np.arange(50) + 10 * (np.arange(50) >= 20), np.random.default_rng(0).permutation(50)
+    codes = sx.SparseCodes(np.tile(np.arange(4), (50, 1)), CODES[mixed], n_atoms=4)
+    image = image_of(plot_weights(codes, frames[mixed], ax=Figure().subplots()))
+    assert image.shape[1] == 60
+    assert not image[:, 20:30].any()
+    assert image[-1, :20, 3].all()
 
 
 @pytest.mark.parametrize(("spike", "limit", "scale"), [(1.4, None, "1.5"), (9.0, None, "1"), (9.0, 4.0, "4")])
@@ -158,20 +157,9 @@ def test_few_large_weights_are_cut_off(ax: Axes, spike: float, limit: float | No
     codes = np.ones((200, 1), dtype=complex)
     codes[7] = spike
     plot_weights(codes, limit=limit, ax=ax)
-    assert [text.get_text() for text in ax.texts if text.get_gid() == "scale"] == [scale]
+    assert texts(ax, "scale") == [scale]
     heights = (image_of(ax)[..., 3] > 0).sum(axis=0) / (0.9 * _ROW_PIXELS) * float(scale)
     np.testing.assert_allclose(heights, np.minimum(np.abs(codes[:, 0]), float(scale)), atol=float(scale) / _ROW_PIXELS)
-
-
-def test_missing_frames_are_empty_and_rows_in_any_order(ax: Axes) -> None:
-    frames = np.concatenate([np.arange(20), np.arange(30, 60)])
-    mixed = np.random.default_rng(0).permutation(50)
-    support = np.tile(np.arange(4), (50, 1))
-    plot_weights(sx.SparseCodes(support, CODES[mixed], n_atoms=4), frames[mixed], ax=ax)
-    image = image_of(ax)
-    assert image.shape[1] == 60
-    assert not image[:, 20:30].any()
-    assert image[-1, :20, 3].all()
 
 
 class TestPhases:
@@ -240,8 +228,6 @@ class TestKymograph:
         assert -low == high == pytest.approx(np.percentile(np.abs(WAVE), 99))
         assert ax.get_ylim() == (1, 0)
         assert [text.get_text() for text in ax.get_yticklabels()] == ["head", "tail"]
-
-    def test_limit_and_names_are_those_given(self, ax: Axes) -> None:
-        plot_kymograph(WAVE, limit=3, ends=("start", "end"), name="angle", ax=ax)
-        assert ax.images[0].get_clim() == (-3, 3)
-        assert ax.images[0].colorbar.ax.get_ylabel() == "angle"
+        (image,) = plot_kymograph(WAVE, limit=3, ends=("start", "end"), name="angle", ax=Figure().subplots()).images
+        assert image.get_clim() == (-3, 3)
+        assert image.colorbar.ax.get_ylabel() == "angle"

@@ -43,17 +43,15 @@ def test_labels_are_compared_by_default_as_atom_tests_does(coded, tmp_path):
 def test_shape_is_tested_as_the_linear_model_does(coded, tmp_path, by, within):
     leaves, model = coded
     leaves = leaves.replace(metadata={**leaves.metadata, "plant": np.arange(36) // 6})
-    found = read_page(sx.report.write_report(model, leaves, tmp_path / "page", by=by, within=within))["shape"]
+    page = read_page(sx.report.write_report(model, leaves, tmp_path / "page", by=by, within=within))
+    assert (page["column"], page["within"], page["unit"]) == (
+        by,
+        within,
+        "shapes" if within != "plant" else page["unit"],
+    )
+    found = page["shape"]
     expected = sx.statistics.shape_lm(f"shape ~ {by}", leaves, blocks=within).table.loc[by]
     assert (found["f"], found["r2"], found["p"]) == pytest.approx((expected["F"], expected["Rsq"], expected["P"]))
-
-
-def test_a_column_and_strata_can_be_chosen(coded, tmp_path):
-    leaves, model = coded
-    found = read_page(sx.report.write_report(model, leaves, tmp_path / "page", by="batch", within="animal"))
-    assert (found["column"], found["within"], found["unit"]) == ("batch", "animal", "shapes")
-    averaged = read_page(sx.report.write_report(model, leaves[:24], tmp_path / "two", by="animal"))
-    assert averaged["counts"] == [4] * 6
 
 
 @pytest.mark.parametrize("labels", [None, ["a"] * 36, [f"kind {k}" for k in range(36)], ["a"] * 33 + ["b"] * 3])
@@ -62,15 +60,19 @@ def test_labels_that_form_no_groups_are_not_compared(coded, tmp_path, labels):
     page = sx.report.write_report(model, leaves.replace(labels=labels), tmp_path / "page")
     assert read_page(page) is None
 
+    averaged = read_page(sx.report.write_report(model, leaves[:24], tmp_path / "two", by="animal"))
+    assert averaged["counts"] == [4] * 6
+
 
 def test_columns_that_do_not_exist_are_refused(coded, tmp_path):
     leaves, model = coded
-    with pytest.raises(ShapeInputError, match="did you mean 'batch'"):
-        sx.report.write_report(model, leaves, tmp_path / "page", by="bach")
-    with pytest.raises(ParameterError, match="within needs by"):
-        sx.report.write_report(model, leaves, tmp_path / "page", within="animal")
-    with pytest.raises(ShapeInputError, match="at least two shapes in each group"):
-        sx.report.write_report(model, leaves, tmp_path / "page", by="id")
+    for options, error, words in (
+        ({"by": "bach"}, ShapeInputError, "did you mean 'batch'"),
+        ({"within": "animal"}, ParameterError, "within needs by"),
+        ({"by": "id"}, ShapeInputError, "at least two shapes in each group"),
+    ):
+        with pytest.raises(error, match=words):
+            sx.report.write_report(model, leaves, tmp_path / "page", **options)
 
 
 @pytest.mark.browser
@@ -132,22 +134,19 @@ def test_matrix_counts_all_and_classes_belong_to_the_shapes(page):
     assert tested["accuracy"] == pytest.approx(np.mean(rows % 5 != 0))
 
 
-def shapes_of(landmarks, labels):
-    return sx.ShapeSet(landmarks[1], landmarks[0].space_, labels=labels)
-
-
 def test_the_table_of_another_set_is_refused(landmarks, tmp_path):
     model, X = landmarks
     table = table_of(len(X))
     own = [NAMES[row % 3] for row in range(len(X))]
-    path = sx.report.write_report(model, shapes_of(landmarks, own), tmp_path / "own", tested=table)
+    shapes = sx.ShapeSet(X, model.space_, labels=own)
+    path = sx.report.write_report(model, shapes, tmp_path / "own", tested=table)
     assert payload_of(path)["tested"]["remarks"] == ["1 of the 60 shapes of this set were not tested."]
     for labels, message in (
         (["x", "y", "z"] * 20, "no column of the set has its classes"),
         (own[1:] + own[:1], "59 of the 59 shapes that are in both have another class in it than in the column 'label'"),
     ):
         with pytest.raises(ShapeInputError, match=message):
-            sx.report.write_report(model, shapes_of(landmarks, labels), tmp_path / "other", tested=table)
+            sx.report.write_report(model, shapes.replace(labels=labels), tmp_path / "other", tested=table)
     with pytest.raises(ShapeInputError, match="and 40 of its 99 ids are not in the set"):
         sx.report.write_report(model, X, tmp_path / "more", tested=table_of(100))
 

@@ -58,18 +58,13 @@ def test_sets_are_those_of_the_papers_table():
     assert all(one.n_nonzero in one.sparsities and max(one.sparsities) == one.n_atoms for one in PAPER_SETS[:5])
 
 
-def register_table(folder, name, content, monkeypatch):
-    entry = REGISTRY[name]
-    (file,) = entry.files
-    (folder / file.name).write_bytes(content)
-    registered = replace(file, blob=blob_id(content), n_bytes=len(content))
-    monkeypatch.setitem(REGISTRY, name, replace(entry, files=(registered,)))
-
-
 def test_the_papers_own_files_come_first(tmp_path, monkeypatch):
     write_shapes(tmp_path, "worms_open_from_hermite_20", 20, monkeypatch=monkeypatch)
-    register_table(tmp_path, "worms", make_table(20, n_shapes=7), monkeypatch)
-    register_table(tmp_path, "mpeg7", make_table(200, n_shapes=3), monkeypatch)
+    for name, content in {"worms": make_table(20, n_shapes=7), "mpeg7": make_table(200, n_shapes=3)}.items():
+        (file,) = REGISTRY[name].files
+        (tmp_path / file.name).write_bytes(content)
+        registered = replace(file, blob=blob_id(content), n_bytes=len(content))
+        monkeypatch.setitem(REGISTRY, name, replace(REGISTRY[name], files=(registered,)))
     sets = find_sets(tmp_path, ["1", "5"])
     assert sets.missing == {}
     (first, worms), (last, outlines) = sets.found
@@ -130,18 +125,16 @@ def test_whole_run_writes_page_numbers_and_figures(finished):
     shares = [done for done, _ in told]
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0.0, 1.0)
-
-
-def test_page_has_the_numbers_that_were_measured(finished):
-    found, _ = finished
-    row = next(line for line in found.page.read_text().splitlines() if line.startswith("| 3 |"))
+    # The page has the numbers that were measured.
+    row = next(line for line in page.splitlines() if line.startswith("| 3 |"))
     cells = [cell.strip(" *") for cell in row.strip("|").split("|")]
     result = found.results[1]
     assert cells[:6] == ["3", "56", "30", "3", "10", "2.48"]
-    assert cells[7] == f"{100 * result.measured[OURS].rmse:.2f}"
-    assert cells[9:] == [f"{100 * result.measured[method].rmse:.2f}" for method in (ALIGN_FIRST, COMPLEX_PCA)]
+    assert [cells[7], *cells[9:]] == [
+        f"{100 * result.measured[one].rmse:.2f}" for one in (OURS, ALIGN_FIRST, COMPLEX_PCA)
+    ]
     numbers = json.loads(found.page.with_name("results.json").read_text())
-    assert numbers["datasets"][1]["measured"][OURS]["rmse"] == 100 * result.measured[OURS].rmse
+    assert numbers["datasets"][1]["measured"][OURS]["rmse"] == measured[0]
     assert numbers["run"]["seed"] == 3
     assert numbers["skipped"] == found.missing
 

@@ -151,16 +151,22 @@ def test_phases_are_continuous_and_do_not_depend_on_pose(worms, model, result):
     assert products.real.min() > 0
 
 
-def test_frame_rate(worms, model, result):
+def test_times_and_rates(worms, model, result):
     found = encode_sequence(worms, model, switch_cost=2e-3, fps=25)
     assert found.fps == 25
     assert found.flicker_rate == pytest.approx(25 * found.flicker)
     np.testing.assert_allclose(found.times, worms.metadata["frame"] / 25)
-    timed = worms.replace(metadata={"time": worms.metadata["frame"] * 0.1})
+    timed = worms.replace(metadata={"frame": worms.metadata["frame"], "time": worms.metadata["frame"] * 0.1})
     by_column = encode_sequence(timed, model, switch_cost=2e-3)
     assert by_column.fps == pytest.approx(10)
+    assert by_column.times.tolist() == timed.metadata["time"].tolist()
     assert by_column.codes == found.codes
-    assert result.flicker_rate is None
+    rows = np.asarray(worms)[:3]
+    unknown = encode_sequence(sx.ShapeSet(rows, metadata={"frame": [4, -1, 4]}), model, switch_cost=1e-3)
+    assert any("unknown" in remark for remark in unknown.remarks)
+    for frames, times in (([0.0, 0.1, 0.2], [0.0, 0.1, 0.2]), ([0, 1, 2], None)):
+        found = encode_sequence(rows, model, frames=frames, switch_cost=1e-3).times
+        assert found is times or found.tolist() == times
 
 
 def test_table_and_reconstructions(worms, result):
@@ -169,6 +175,7 @@ def test_table_and_reconstructions(worms, result):
     assert list(table.columns[:6]) == ["sequence", "frame", "error", "switch", "rotation", "modulus_a0"]
     np.testing.assert_array_equal(table["modulus_a2"].notna(), result.codes.toarray()[:, 2] != 0)
     assert table["switch"].sum() / (len(worms) - 3) == pytest.approx(result.flicker)
+    assert result.flicker_rate is None
     assert "flicker" in repr(result)
     errors = sx.distance(np.asarray(worms), result.reconstruct(), space=worms.space)
     np.testing.assert_allclose(errors, result.errors, atol=1e-2)
@@ -219,15 +226,3 @@ def test_orders(worms, model, frames, sequence, order, steps):
     assert found.time_order.is_next.tolist() == [step == 1 for step in steps]
     is_unsorted = frames is not None and sequence is None
     assert any("not in the order of their frames" in remark for remark in found.remarks) == is_unsorted
-
-
-def test_columns_of_a_set(worms, model):
-    rows = np.asarray(worms)[:3]
-    timed = sx.ShapeSet(rows, sequence=[1, 1, 2], metadata={"frame": [4, 5, 4], "time": [0.4, 0.5, 0.4]})
-    found = encode_sequence(timed, model, switch_cost=1e-3)
-    assert found.times.tolist() == [0.4, 0.5, 0.4]
-    assert found.n_series == 2
-    unknown = encode_sequence(sx.ShapeSet(rows, metadata={"frame": [4, -1, 4]}), model, switch_cost=1e-3)
-    assert any("unknown" in remark for remark in unknown.remarks)
-    assert encode_sequence(rows, model, frames=[0.0, 0.1, 0.2], switch_cost=1e-3).times.tolist() == [0.0, 0.1, 0.2]
-    assert encode_sequence(rows, model, frames=[0, 1, 2], switch_cost=1e-3).times is None

@@ -1,4 +1,6 @@
-"""local_test and permanova: statistics against slow code, strata, pictures, and input that cannot be tested."""
+"""local_test, permanova and atom_tests: against slow code, strata, intervals, pictures, and refused input."""
+
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -8,6 +10,7 @@ from matplotlib.figure import Figure
 from scipy.spatial.distance import cdist
 
 import shapelex as sx
+from shapelex.exceptions import CodesError
 from shapelex.statistics.grouping import group_units
 from shapelex.statistics.local_differences import permuted_traces
 from tests.strategies import seeds
@@ -178,3 +181,170 @@ def test_strata_of_one_group_are_averaged():
     assert local.counts == (5, 5)
     assert "strata are compared and exchanged" in str(local)
     assert sx.statistics.local_test(shapes, groups, permutations=50).counts == (10, 10)
+
+
+def make_codes(seed=0, n_shapes=40, n_atoms=5, groups=None):
+    rng = np.random.default_rng(seed)
+    groups = np.array(["a", "b"])[rng.integers(0, 2, size=n_shapes)] if groups is None else groups
+    weights = rng.uniform(0.2, 1, size=(n_shapes, n_atoms)) * np.exp(1j * rng.uniform(0, 7, size=(n_shapes, n_atoms)))
+    weights[rng.uniform(size=weights.shape) < 0.4] = 0
+    return weights, groups
+
+
+def row_of(table, atom, measure):
+    return table[(table["atom"] == atom) & (table["measure"] == measure)].iloc[0]
+
+
+def slow_eta2(values, groups):
+    parts = [values[groups == name] for name in np.unique(groups)]
+    total = np.sum((values - values.mean()) ** 2)
+    return sum(len(part) * (part.mean() - values.mean()) ** 2 for part in parts if len(part)) / total
+
+
+@given(seeds)
+def test_use_and_weight_are_compared_as_slow_code_does(seed):
+    weights, groups = make_codes(seed)
+    table = sx.statistics.atom_tests(weights, groups, permutations=19, bootstrap=0).table
+    for atom in range(weights.shape[1]):
+        moduli = np.abs(weights[:, atom])
+        used = moduli > 0
+        use, weight = (row_of(table, atom, measure) for measure in ("use", "weight"))
+        assert use["n"] == 40
+        assert weight["n"] == used.sum()
+        assert use["mean_a"] == pytest.approx(used[groups == "a"].mean())
+        assert weight["mean_b"] == pytest.approx(moduli[used & (groups == "b")].mean())
+        assert use["eta2"] == pytest.approx(slow_eta2(used.astype(float), groups))
+        assert weight["eta2"] == pytest.approx(slow_eta2(moduli[used], groups[used]))
+        assert weight["difference"] == pytest.approx(weight["mean_b"] - weight["mean_a"])
+        assert 0 < use["P"] <= 1
+
+
+def test_p_is_the_share_of_divisions_that_explain_as_much():
+    """All divisions of eight shapes, against many random ones."""
+    weights, _ = make_codes(3, 8, 2)
+    weights[weights == 0] = 0.1
+    groups = np.array(["a"] * 4 + ["b"] * 4)
+    table = sx.statistics.atom_tests(weights, groups, permutations=9999, bootstrap=0).table
+    for atom in range(2):
+        observed = slow_eta2(np.abs(weights[:, atom]), groups)
+        reached = [
+            slow_eta2(np.abs(weights[:, atom]), np.where(np.isin(np.arange(8), chosen), "a", "b")) >= observed - 1e-12
+            for chosen in combinations(range(8), 4)
+        ]
+        assert row_of(table, atom, "weight")["P"] == pytest.approx(np.mean(reached), abs=0.02)
+        # Every shape uses the atom: there is nothing to compare.
+        assert np.isnan(row_of(table, atom, "use")["P"])
+
+
+def test_differences_within_strata_are_those_of_least_squares():
+    rng = np.random.default_rng(8)
+    strata = rng.integers(0, 4, size=60)
+    groups = np.array(["a", "b", "c"])[rng.integers(0, 3, size=60)]
+    weights, _ = make_codes(2, 60, 3, groups)
+    table = sx.statistics.atom_tests(weights, groups, strata, permutations=9, bootstrap=0).table
+    dummies = (strata[:, None] == np.arange(4)).astype(float)
+    design = np.hstack([dummies, np.stack([groups == "b", groups == "c"], axis=1).astype(float)])
+    for atom in range(3):
+        moduli = np.abs(weights[:, atom])
+        for measure, values, known in (
+            ("use", (moduli > 0).astype(float), moduli >= 0),
+            ("weight", moduli, moduli > 0),
+        ):
+            solved = np.linalg.lstsq(design[known], values[known], rcond=None)[0]
+            means = dict(zip("abc", [0, solved[4], solved[5]], strict=True))
+            row = row_of(table, atom, measure)
+            first, second = row["contrast"].split(" − ")
+            assert row["difference"] == pytest.approx(means[first] - means[second])
+            assert row["difference"] == pytest.approx(max(means.values()) - min(means.values()))
+
+
+def test_intervals_hold_the_difference_about_as_often_as_they_say():
+    """Of 100 simulated differences of known size, intervals of 90 % hold 80 to 98."""
+    n_held = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        weights = np.abs(rng.normal(2, 0.5, size=(60, 1)))
+        weights[30:] += 0.3
+        groups = ["a"] * 30 + ["b"] * 30
+        test = sx.statistics.atom_tests(weights, groups, permutations=1, bootstrap=199, confidence=0.9)
+        row = row_of(test.table, 0, "weight")
+        n_held += row["low"] <= 0.3 <= row["high"]
+    assert 80 <= n_held <= 98
+
+
+def test_strata_of_one_group_are_the_units():
+    weights, _ = make_codes(0, 40)
+    animals = np.repeat(np.arange(10), 4)
+    treatment = np.where(animals < 4, "drug", "none")
+    test = sx.statistics.atom_tests(weights, treatment, animals, permutations=19, bootstrap=19)
+    assert test.counts == (4, 6)
+    used = (np.abs(weights[:, 1]) > 0).reshape(10, 4).mean(axis=1)
+    assert row_of(test.table, 1, "use")["mean_drug"] == pytest.approx(used[:4].mean())
+    assert row_of(test.table, 1, "use")["eta2"] == pytest.approx(slow_eta2(used, np.arange(10) < 4))
+    paired = sx.statistics.atom_tests(weights, np.tile(["a", "b"], 20), animals, permutations=19, bootstrap=19)
+    assert paired.counts == (20, 20)
+
+
+def test_typical_shapes_differ_by_differing_atoms_alone(coded_leaves):
+    leaves, model, codes = coded_leaves
+    test = sx.statistics.atom_tests(codes, leaves.labels, model=model, permutations=199, bootstrap=19)
+    assert len(test.differing)
+    ax = test.plot(Figure().subplots(), max_atoms=4)
+    assert [label.get_text()[:5] for label in ax.get_yticklabels()] == ["atom "] * 4
+    assert len(ax.child_axes) == 4
+    assert len(test.plot_typical(Figure().subplots()).lines) >= len(test.groups)
+    assert "differ between" in str(test)
+    typical = test.typical_shapes()
+    coefficients = np.linalg.lstsq(model.atoms_[test.differing].T, np.diff(typical, axis=0).T, rcond=None)
+    np.testing.assert_allclose(model.atoms_[test.differing].T @ coefficients[0], np.diff(typical, axis=0).T, atol=1e-9)
+    # Group means of codes in the common pose are means of aligned reconstructions: near the mean shapes of the groups.
+    for name, shape in zip(test.groups, typical, strict=True):
+        mean = sx.mean_shape(leaves[leaves.labels == name])
+        others = [sx.mean_shape(leaves[leaves.labels == other]) for other in test.groups if other != name]
+        near = float(sx.distance(shape, mean, space=leaves.space))
+        assert all(near < float(sx.distance(shape, other, space=leaves.space)) for other in others)
+
+
+def test_codes_of_all_kinds_give_the_same_tests(coded_leaves, tmp_path):
+    leaves, model, codes = coded_leaves
+    path = model.encode_to(leaves, tmp_path / "codes.npz")
+    stored = sx.read_codes(path)
+    settings = {"permutations": 19, "bootstrap": 9}
+    plain = sx.statistics.atom_tests(codes, leaves.labels, **settings)
+    for same in (
+        sx.statistics.atom_tests(stored, "label", **settings),
+        sx.statistics.atom_tests(codes.toarray(), leaves.labels, **settings),
+        sx.statistics.atom_tests(codes, "kind", data={"kind": leaves.labels}, model=model, **settings),
+    ):
+        np.testing.assert_allclose(plain.table["P"], same.table["P"])
+    with pytest.raises(CodesError, match="5 atoms, but the model has 6"):
+        sx.statistics.atom_tests(codes.toarray()[:, :5], leaves.labels, model=model)
+    groups = leaves.labels.astype(object)
+    groups[[3, 5]] = None
+    test = sx.statistics.atom_tests(codes, groups, **settings)
+    assert test.dropped == {3: "no groups", 5: "no groups"}
+    assert f"2 of {len(leaves)} shapes left out" in str(test)
+
+
+def test_intervals_within_few_strata_are_as_wide_as_the_standard_error_says():
+    """Two strata that differ much in their use of the atom: only the variation of shapes within them counts."""
+    rng = np.random.default_rng(0)
+    strata, groups = np.repeat([0, 1], 200), np.tile(["a", "b"], 200)
+    weights = (rng.uniform(size=400) < np.where(strata == 0, 0.3, 0.7)).astype(float)[:, None]
+    test = sx.statistics.atom_tests(weights, groups, strata, permutations=19, bootstrap=400)
+    row = row_of(test.table, 0, "use")
+    cells = [weights[(strata == s) & (groups == g), 0] for s in (0, 1) for g in "ab"]
+    error = np.sqrt(sum(cell.var() / len(cell) for cell in cells) / 4)
+    assert (row["high"] - row["low"]) / (2 * 1.96 * error) == pytest.approx(1, abs=0.15)
+    assert any("only 2 strata" in remark for remark in test.remarks)
+
+
+def test_use_and_weight_have_axes_of_their_own_and_several_groups_are_named():
+    weights, _ = make_codes(0, 30, 3)
+    test = sx.statistics.atom_tests(10 * weights, np.repeat(list("abc"), 10), permutations=19, bootstrap=20)
+    ax = test.plot(Figure().subplots())
+    upper = next(one for one in ax.figure.axes if one is not ax)
+    assert upper.get_xlim()[1] > 3 * ax.get_xlim()[1]
+    assert ax.transData.transform((0, 0))[0] == pytest.approx(upper.transData.transform((0, 0))[0])
+    shown = test.table[test.table["P"].notna()]
+    assert sorted(one.get_text() for axes in (ax, upper) for one in axes.texts) == sorted(shown["contrast"])
