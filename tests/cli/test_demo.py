@@ -15,7 +15,7 @@ from shapelex.report.reproduction import run as reproduction_run
 from shapelex.report.reproduction.measure import measure_set
 from tests.cli.conftest import facts_of, lines_of, refused, run
 from tests.datasets.local_server import run_server
-from tests.report.made_data import make_table, write_shapes
+from tests.report.conftest import make_table, write_shapes
 
 PAGE = Path(__file__).parents[2] / "docs" / "start" / "masks.md"
 FILES = {

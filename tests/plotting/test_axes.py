@@ -1,14 +1,16 @@
-"""What all pictures share: axes, files, what cannot be drawn, and what happens without matplotlib."""
+"""What all pictures share: axes, files, sets and models as arguments, refusals, and no matplotlib."""
 
 import sys
+import warnings
 import xml.etree.ElementTree as ET
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import shapelex as sx
 from shapelex.exceptions import (
@@ -17,7 +19,16 @@ from shapelex.exceptions import (
     RealLayoutError,
     ShapeInputError,
 )
-from tests.plotting.conftest import TIDY, make_blobs, make_suggestion
+from tests.plotting.conftest import (
+    TIDY,
+    check_text_is_apart,
+    drawn,
+    labels,
+    make_blobs,
+    make_suggestion,
+    marks,
+    numbers,
+)
 
 Z, SPACE = make_blobs()
 FEW = Z[:3]
@@ -93,8 +104,17 @@ def test_missing_matplotlib_names_the_extra(name, monkeypatch):
         getattr(sx.plotting, name)(*arguments, **options)
 
 
-SHAPES = sx.ShapeSet(Z, SPACE, metadata={"treatment": ["heat", "", "cold"] * 3})
-MODEL = sx.ShapeDictionary(3, 1, random_state=0, max_iter=2, tol=1.0).fit(Z)
+SHAPES = sx.ShapeSet(
+    Z,
+    SPACE,
+    metadata={
+        "treatment": ["heat", "", "cold"] * 3,
+        "dose": [3.0, 1.0, np.nan] + [2.0] * 6,
+        "plate": [1, 2, 2] * 3,
+        "units": ["mm"] * 9,
+    },
+)
+MODEL = sx.ShapeDictionary(3, 1, random_state=0, max_iter=2, tol=1.0).fit(SHAPES)
 TABLE = sx.pairwise_distances(np.random.default_rng(0).normal(size=(5, 6, 2)))
 CHANGES = [[0.2, 0.7, 0.1], [0.5, 0.0, 0.5], [0.97, 0.03, 0.0]]
 BOUTS = pd.DataFrame({"sequence": ["a"], "state": ["x"], "first_frame": [2], "last_frame": [1]})
@@ -130,7 +150,7 @@ REFUSED = {
         ("plot_shapes", (Z, SPACE), {"labels": ["a", "b"]}, "one for each of the 9 shapes, got 2"),
         ("plot_shapes", (SHAPES,), {"color": "treatmnt"}, "neither a column of the shapes, which have id, treatment"),
         ("plot_shapes", (SHAPES,), {"color": [1, 2]}, r"one value for each of the 9 shapes, got shape \(2,\)"),
-        ("plot_shapes", (SHAPES,), {"scale_bar": True}, r'whose unit is known.*scale_bar="mm"'),
+        ("plot_shapes", (sx.ShapeSet(Z, SPACE),), {"scale_bar": True}, r'whose unit is known.*scale_bar="mm"'),
         ("plot_shapes", (MODEL,), {}, r"got a ShapeDictionary: plot_atoms\(model\) draws its atoms"),
         ("plot_atoms", (sx.TangentPCA().fit(Z),), {}, "TangentPCA has none: give a ShapeDictionary"),
         ("plot_atoms", (MODEL, SPACE), {}, "space must be left out with a model"),
@@ -188,3 +208,106 @@ def test_what_cannot_be_drawn_is_refused(ax, error, name, arguments, options, wo
     with pytest.raises(error, match=words):
         getattr(sx.plotting, name)(*arguments, ax=ax, **options)
     assert not ax.lines
+
+
+def legend(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def colors(ax):
+    return [to_hex(line.get_color()) for line in ax.lines if line.get_gid() != "scale bar"]
+
+
+def test_categories_have_a_legend_and_sort_the_shapes(ax):
+    assert SHAPES.plot(color="treatment", labels=SHAPES.ids, ax=ax) is ax
+    assert legend(ax) == ["cold", "heat", "(none)"]
+    assert ax.get_legend().get_title().get_text() == "treatment"
+    assert labels(ax)[:9] == ["2", "5", "8", "0", "3", "6", "1", "4", "7"]
+    assert len(set(colors(ax))) == 3
+    check_text_is_apart(ax)
+
+
+def test_few_whole_numbers_are_categories_and_others_have_a_color_bar(ax):
+    assert legend(SHAPES.plot(color="plate", ax=ax)) == ["1", "2"]
+    figure = Figure(layout="constrained")
+    panel = SHAPES.plot(color="dose", ax=figure.subplots())
+    bar = figure.axes[1]
+    assert bar.get_xlabel() == "dose"
+    assert bar.get_xlim() == (1.0, 3.0)
+    # Sorted, the least first and the missing one last, in gray.
+    assert len(set(colors(panel))) == 4
+    assert colors(panel)[-1] == "#9a9a9a"
+
+
+def test_values_colors_and_columns(ax):
+    assert legend(SHAPES.plot(color=list("aabbaabba"), ax=ax)) == ["a", "b"]
+    assert set(colors(SHAPES.plot(color="red", ax=Figure().subplots()))) == {"#ff0000"}
+    assert set(colors(SHAPES.plot(color=(0.0, 0.0, 1.0), ax=Figure().subplots()))) == {"#0000ff"}
+    # A column is meant where there is one.
+    named = SHAPES.replace(metadata={"red": ["x", "y", "z"] * 3})
+    assert legend(named.plot(color="red", ax=Figure().subplots())) == ["x", "y", "z"]
+
+
+def test_large_sets_are_thinned_and_say_so(rng, ax):
+    big = sx.ShapeSet(rng.normal(size=(100, 4, 2)))
+    assert len(drawn(big.plot(ax=ax))) == 60
+    assert ax.get_title() == "60 of 100 shapes"
+    assert len(drawn(big.plot(overlay=True, ax=Figure().subplots()))) == 100
+
+
+def test_panel_letters():
+    figure = Figure(figsize=(5, 3), layout="constrained")
+    panels = figure.subplots(2, 2)
+    sx.plotting.plot_shape([0, 1, 1j], ax=panels[0, 0])
+    sx.plotting.letter_panels(panels)
+    letters = [panel.texts[-1] for panel in panels.ravel()]
+    assert [letter.get_text() for letter in letters] == ["A", "B", "C", "D"]
+    figure.draw_without_rendering()
+    left = [letter.get_window_extent().x0 for letter in letters]
+    assert left[0] == pytest.approx(left[2], abs=8)
+    assert letters[0].get_window_extent().y0 == pytest.approx(letters[1].get_window_extent().y0, abs=1)
+    with pytest.raises(ValueError, match="letters must be one for each of the 4 panels, got 2"):
+        sx.plotting.letter_panels(panels, "ab")
+
+
+def test_scale_bar_where_the_unit_is_known(ax):
+    SHAPES.plot(ax=ax)
+    (bar,) = [line for line in ax.lines if line.get_gid() == "scale bar"]
+    (text,) = [text.get_text() for text in ax.texts if text.get_gid() == "scale bar"]
+    length, unit = text.split()
+    assert (unit, np.ptp(bar.get_xdata())) == ("mm", pytest.approx(float(length)))
+    check_text_is_apart(ax)
+    assert not SHAPES.plot(scale_bar=False, ax=Figure().subplots()).texts
+    mixed = SHAPES.replace(metadata={"units": ["mm"] * 8 + ["m"]})
+    assert not mixed.plot(ax=Figure().subplots()).texts
+    (text,) = mixed.plot(scale_bar="cm", ax=Figure().subplots()).texts
+    assert text.get_text().endswith(" cm")
+
+
+def test_models_draw_themselves():
+    by_hand = sx.plotting.plot_atoms(MODEL.atoms_, MODEL.space_, usage=MODEL.usage_, ax=Figure().subplots())
+    for ax in (MODEL.plot(ax=Figure().subplots()), sx.plotting.plot_atoms(MODEL, ax=Figure().subplots())):
+        assert (labels(ax), numbers(ax)) == (labels(by_hand), numbers(by_hand))
+        np.testing.assert_allclose(drawn(ax), drawn(by_hand))
+    ax = sx.plotting.plot_reconstructions(MODEL, SHAPES, ax=Figure().subplots())
+    by_hand = sx.plotting.plot_reconstructions(SHAPES, MODEL.reconstruct(SHAPES), ax=Figure().subplots())
+    np.testing.assert_allclose(drawn(ax), drawn(by_hand))
+    sx.plotting.plot_reconstructions(MODEL, SHAPES, max_shapes=4, ax=(few := Figure().subplots()))
+    assert few.get_title() == "4 of 9 shapes, by error"
+    errors = [float(text.removesuffix(" %")) for text in labels(few)]
+    assert errors == sorted(errors)
+    for other in (sx.AlignFirstDictionary(2, 1, random_state=0), sx.RiemannianDictionary(2, random_state=0)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            other.set_params(max_iter=1).fit(SHAPES)
+        assert sorted(numbers(other.plot(ax=Figure().subplots()))) == [0, 1]
+
+
+def test_landmarks_alone_with_numbers(ax):
+    sx.plotting.plot_shapes(SHAPES.configurations, SHAPES.space, points="numbers", linestyle="none", ax=ax)
+    assert not drawn(ax)
+    assert [len(one) for one in marks(ax)] == [14] * 9
+    # Of the first shape alone, from 1.
+    assert [text.get_text() for text in ax.texts if text.get_gid() == "landmark"] == [str(k) for k in range(1, 15)]
+    # One pale cell behind each, so that shapes do not run together.
+    assert len(ax.patches) == 9

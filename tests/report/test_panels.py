@@ -44,11 +44,7 @@ def test_shape_is_tested_as_the_linear_model_does(coded, tmp_path, by, within):
     leaves, model = coded
     leaves = leaves.replace(metadata={**leaves.metadata, "plant": np.arange(36) // 6})
     page = read_page(sx.report.write_report(model, leaves, tmp_path / "page", by=by, within=within))
-    assert (page["column"], page["within"], page["unit"]) == (
-        by,
-        within,
-        "shapes" if within != "plant" else page["unit"],
-    )
+    assert (page["column"], page["within"], page["unit"]) == (by, within, "strata" if within == "plant" else "shapes")
     found = page["shape"]
     expected = sx.statistics.shape_lm(f"shape ~ {by}", leaves, blocks=within).table.loc[by]
     assert (found["f"], found["r2"], found["p"]) == pytest.approx((expected["F"], expected["Rsq"], expected["P"]))

@@ -11,7 +11,7 @@ from shapelex.datasets.public import REGISTRY
 from shapelex.report.reproduction import PAPER_SETS, find_sets, reproduce
 from shapelex.report.reproduction.measure import ALIGN_FIRST, COMPLEX_PCA, OURS, measure_set
 from tests.datasets.local_server import blob_id
-from tests.report.made_data import make_shapes, make_table, write_shapes
+from tests.report.conftest import make_shapes, make_table, write_shapes
 
 BY_NAME = {paper_set.name: paper_set for paper_set in PAPER_SETS}
 
@@ -130,9 +130,8 @@ def test_whole_run_writes_page_numbers_and_figures(finished):
     cells = [cell.strip(" *") for cell in row.strip("|").split("|")]
     result = found.results[1]
     assert cells[:6] == ["3", "56", "30", "3", "10", "2.48"]
-    assert [cells[7], *cells[9:]] == [
-        f"{100 * result.measured[one].rmse:.2f}" for one in (OURS, ALIGN_FIRST, COMPLEX_PCA)
-    ]
+    measured = [100 * result.measured[method].rmse for method in (OURS, ALIGN_FIRST, COMPLEX_PCA)]
+    assert [cells[7], *cells[9:]] == [f"{rmse:.2f}" for rmse in measured]
     numbers = json.loads(found.page.with_name("results.json").read_text())
     assert numbers["datasets"][1]["measured"][OURS]["rmse"] == measured[0]
     assert numbers["run"]["seed"] == 3

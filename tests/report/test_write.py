@@ -24,7 +24,7 @@ from shapelex.report.packing import dump_json, quantize
 from shapelex.report.payload import SIZE_LIMIT, make_payload
 from shapelex.report.sampling import N_WORST, choose_shapes
 from shapelex.report.shapes import read_shapes
-from tests.report.made_data import make_shapes
+from tests.report.conftest import make_shapes
 from tests.report.visits import HOSTILE_ID, HOSTILE_LABEL, array_of, payload_of
 
 

@@ -94,17 +94,6 @@ def test_whole_blocks_are_exchanged_for_terms_between_them(rng):
     np.testing.assert_allclose(fit.sums.terms[1], sums, rtol=1e-9)
 
 
-def test_any_space_is_that_of_its_whitened_rows(rng, space):
-    mean = rng.normal(size=(space.n_coordinates, 2)) @ [1, 1j]
-    X = mean + 0.1 * (rng.normal(size=(12, space.n_coordinates, 2)) @ [1, 1j])
-    shapes = sx.ShapeSet(X, space, labels=["a", "b"] * 6, preparation=None)
-    table = st.shape_lm("shape ~ label", shapes, permutations=0).table
-    # Squared full distances from the mean are squared lengths of tangent vectors.
-    center = sx.mean_shape(X, "partial", space=space)
-    total = np.sum(sx.distance(X, center, space=space) ** 2)
-    assert table.loc["total", "SS"] == pytest.approx(total, rel=1e-8)
-
-
 def test_error_terms_compared_models_confounded_terms_and_missing_values(rng):
     shapes = unbalanced(rng)
     fit = st.shape_lm("shape ~ group * site", shapes, permutations=9, error={"group": "group:site"})

@@ -1,13 +1,84 @@
-"""``shapelex classify``: learning, testing by folds, predicting."""
+"""``shapelex sequence`` and ``classify``: tables, figures, movies, states, folds and predictions."""
 
 import json
+import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 import shapelex as sx
 from tests.cli.conftest import facts_of, lines_of, refused, run
+
+SEQUENCE = "sequence model.npz worms.npz"
+
+
+@pytest.fixture(scope="module")
+def crawl():
+    """Two worms of 18 frames, of which the second has a gap, and a dictionary."""
+    worms = sx.datasets.make_worms(18, 2, 12, random_state=0)
+    frames = worms.metadata["frame"] + 5 * ((worms.sequence == 1) & (worms.metadata["frame"] > 11))
+    worms = worms.replace(metadata={"frame": frames, "fps": np.full(36, 20.0)})
+    return worms, sx.ShapeDictionary(5, 2, random_state=0, tol=1e-2).fit(worms)
+
+
+@pytest.fixture
+def recorded(tmp_path, monkeypatch, crawl):
+    """A folder with ``worms.npz`` and ``model.npz``."""
+    worms, model = crawl
+    monkeypatch.chdir(tmp_path)
+    sx.write(worms, "worms.npz")
+    model.save("model.npz")
+    return tmp_path
+
+
+@pytest.mark.parametrize("picture", ["ethogram", "weights", "phases", "portrait", "kymograph", "transitions"])
+def test_every_picture_is_drawn(recorded, picture):
+    lines_of(run(f"{SEQUENCE} -o s.csv --switch-cost 0.01 --figure p.png --picture {picture} --dpi 60"))
+    with Image.open("p.png") as image:
+        assert len(image.convert("L").getcolors(1 << 16)) > 5
+    assert run("replay", "p.png").stdout.startswith("shapelex sequence model.npz worms.npz")
+
+
+def test_states_go_into_tables(recorded, crawl, monkeypatch):
+    worms, model = crawl
+    result = sx.sequences.encode_sequence(worms, model, switch_cost=0.001)
+    states, asked = sx.sequences.find_states(result), []
+    # Clusters take long, and are those of another test.
+    monkeypatch.setattr(sx.sequences, "find_states", lambda _, method: (asked.append(method), states)[1])
+    words = "--switch-cost 0.001 --states cluster --min-duration 3 --bouts b.csv --transitions t.csv --figure e.svg"
+    shown = lines_of(run(f"{SEQUENCE} -o s.csv {words}"))
+    assert asked == ["cluster"]
+    for name, make in (("b.csv", sx.sequences.bouts), ("t.csv", sx.sequences.transitions)):
+        expected = make(result, states, min_duration=3).astype(str)
+        pd.testing.assert_frame_equal(pd.read_csv(name, keep_default_na=False, dtype=str), expected, check_dtype=False)
+    assert f"states: {states.explanation}" in shown
+    assert "wrote b.csv" in shown
+
+
+def test_what_cannot_be_used_is_one_line(recorded, monkeypatch):
+    refused(f"{SEQUENCE} -o o.csv --figure w.png --series 7", "There is no series 7: --series can be 0, 1.")
+    (recorded / "b.csv").write_text("mine")
+    refused(f"{SEQUENCE} -o o.csv --bouts b.csv", "b.csv exists")
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    refused(f"{SEQUENCE} -o o.csv --movie worm.mp4", 'pip install "shapelex[sequences]"')
+    assert not (recorded / "o.csv").exists()
+
+
+def test_the_movie_is_of_one_series_and_replay_writes_table_figure_and_movie(recorded):
+    words = "--switch-cost 0.01 --figure=e.svg --bouts b.csv --movie w.gif --series=1"
+    lines_of(run(f"{SEQUENCE} -o series.csv {words}"))
+    with Image.open("w.gif") as movie:
+        assert movie.n_frames == 18
+        assert movie.info["duration"] == 50
+    assert run("replay w.gif").stdout == run("replay b.csv").stdout
+    assert run("replay b.csv").stdout.startswith("shapelex sequence model.npz worms.npz -o series.csv")
+    (recorded / "b.csv").unlink()
+    lines_of(run("replay series.csv --run -o again.csv"))
+    assert (recorded / "again.csv").read_text() == (recorded / "series.csv").read_text()
+    assert {"again.svg", "again.gif"} <= {path.name for path in recorded.iterdir()}
+    assert not (recorded / "b.csv").exists()
 
 
 @pytest.fixture(scope="module")
