@@ -90,18 +90,20 @@ def test_every_option_is_listed_with_its_default_and_explained(folder, name):
         assert "\n" not in option["explanation"]
 
 
-def completions(*words):
-    """Return what bash is offered for the last word."""
-    asked = {"COMP_WORDS": " ".join(["shapelex", *words]), "COMP_CWORD": str(len(words))}
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("formats t", {"tps", "tsv"}),
+        ("import a.txt --format t", {"tps", "tsv"}),
+        ("learn shapes.npz --distance ", {"full", "partial", "geodesic"}),
+    ],
+)
+def test_formats_and_distances_are_completed(typed, offered):
+    asked = {"COMP_WORDS": f"shapelex {typed}", "COMP_CWORD": str(typed.count(" ") + 1)}
     environment = {**os.environ, "_SHAPELEX_COMPLETE": "complete_bash", **asked}
     command = [sys.executable, "-m", "shapelex"]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
-
-
-def test_formats_and_distances_are_completed():
-    assert completions("formats", "t") == ["tps", "tsv"]
-    assert completions("import", "a.txt", "--format", "t") == ["tps", "tsv"]
-    assert set(completions("learn", "shapes.npz", "--distance", "")) == {"full", "partial", "geodesic"}
+    shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert set(shown.split()) == offered
 
 
 def write_list(text: str) -> str:

@@ -15,6 +15,7 @@ from matplotlib.patches import Circle, FancyArrowPatch
 import shapelex as sx
 from shapelex.plotting import (
     plot_confusion,
+    plot_distances,
     plot_ethogram,
     plot_kymograph,
     plot_loss,
@@ -29,31 +30,17 @@ from shapelex.plotting.weights_in_time import _ROW_PIXELS, phase_colors
 from tests.plotting.conftest import TIDY, make_suggestion
 
 
-def draw_distances(table, **options):
-    return sx.plotting.plot_distances(table, ax=Figure().subplots(), **options)
-
-
-@pytest.fixture
-def table():
-    return sx.pairwise_distances(np.random.default_rng(0).normal(size=(5, 6, 2)))
-
-
-def test_shapes_of_a_label_are_neighbors(table):
-    labels = ["b", "a", "b", "", "a"]
-    ax = draw_distances(table, labels=labels)
+def test_shapes_of_a_label_are_neighbors_and_names_stand_where_there_is_room():
+    table = sx.pairwise_distances(np.random.default_rng(0).normal(size=(5, 6, 2)))
+    ax = plot_distances(table, labels=["b", "a", "b", "", "a"], ax=Figure().subplots())
     order = [3, 1, 4, 0, 2]
     np.testing.assert_array_equal(ax.images[0].get_array(), table[np.ix_(order, order)])
     assert [text.get_text() for text in ax.get_yticklabels()] == ["(none)", "a", "b"]
     np.testing.assert_array_equal(ax.get_yticks(), [0, 1.5, 3.5])
     assert [line.get_ydata()[0] for line in ax.lines if line.get_gid() != "tick"][::2] == [0.5, 2.5]
-
-
-def test_names_where_there_is_room(table):
-    assert [text.get_text() for text in draw_distances(table, names=list("vwxyz")).get_yticklabels()] == [*"vwxyz"]
-    many = np.zeros((41, 3))
-    assert "n7" not in [
-        text.get_text() for text in draw_distances(many, names=[f"n{k}" for k in range(41)]).get_yticklabels()
-    ]
+    for distances, names in ((table, [*"vwxyz"]), (np.zeros((41, 3)), [f"n{k}" for k in range(41)])):
+        ax = plot_distances(distances, names=names, ax=Figure().subplots())
+        assert ([text.get_text() for text in ax.get_yticklabels()] == names) == (len(names) == 5)
 
 
 @pytest.mark.parametrize(("role", "is_lettered"), [("labels", False), ("names", True)])
@@ -61,7 +48,7 @@ def test_names_and_letters_stay_in_the_figure(role, is_lettered):
     for length in (1, 6, 13):
         figure = Figure(figsize=(7, 5.6), layout="constrained")
         names = [f"{'x' * length}{k}" for k in range(4)]
-        ax = sx.plotting.plot_distances(1 - np.eye(4), **{role: names}, ax=figure.subplots())
+        ax = plot_distances(1 - np.eye(4), **{role: names}, ax=figure.subplots())
         if is_lettered:
             sx.plotting.letter_panels(ax)
         for _ in range(2):
@@ -85,17 +72,14 @@ def _curves(ax):
     return {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in ax.lines}
 
 
-def test_loss_is_drawn_as_rmse_in_percent(ax):
+def test_loss_and_errors_are_drawn_as_rmse_in_percent(ax):
     plot_loss(np.array([0.09, 0.04, 0.01]), ax=ax, label="fit")
     assert _curves(ax)["fit"] == ([0, 1, 2], pytest.approx([30, 20, 10]))
     assert ax.get_ylabel() == "RMSE (%)"
     assert ax.get_xlabel() == "iteration"
     assert [text.get_text() for text in ax.texts] == ["10.0"]
     assert ax.get_legend() is not None
-
-
-def test_curves_by_method(ax):
-    plot_rmse_curves({"ours": {2: 0.1, 1: 0.2}, "peer": {1: 0.3}}, ax=ax)
+    ax = plot_rmse_curves({"ours": {2: 0.1, 1: 0.2}, "peer": {1: 0.3}}, ax=Figure().subplots())
     assert _curves(ax) == {"ours": ([1, 2], pytest.approx([20, 10])), "peer": ([1], pytest.approx([30]))}
     assert ax.get_yscale() == "log"
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["ours", "peer"]
@@ -272,72 +256,64 @@ def test_few_large_weights_are_cut_off(ax: Axes, spike: float, limit: float | No
     np.testing.assert_allclose(heights, np.minimum(np.abs(codes[:, 0]), float(scale)), atol=float(scale) / _ROW_PIXELS)
 
 
-class TestPhases:
-    """Phases as curves."""
+@pytest.mark.parametrize(
+    ("n_frames", "fps", "label"),
+    [(100, None, "frame"), (90, 30, "time (s)"), (30 * 900, 30, "time (min)"), (1000, 1 / 900, "time (d)")],
+)
+def test_unit_of_time_follows_from_the_length(ax: Axes, n_frames: int, fps: float | None, label: str) -> None:
+    assert plot_phases(np.zeros((n_frames, 1)), fps=fps, ax=ax).get_xlabel() == label
 
-    @pytest.mark.parametrize(
-        ("n_frames", "fps", "label"),
-        [(100, None, "frame"), (90, 30, "time (s)"), (30 * 900, 30, "time (min)"), (1000, 1 / 900, "time (d)")],
-    )
-    def test_unit_of_time_follows_from_the_length(self, ax: Axes, n_frames: int, fps: float | None, label: str) -> None:
-        assert plot_phases(np.zeros((n_frames, 1)), fps=fps, ax=ax).get_xlabel() == label
 
-    def test_curves_are_in_turns_and_broken_at_gaps_and_jumps(self, ax: Axes) -> None:
-        phases = np.column_stack([np.linspace(0, 12, 40), np.full(40, np.nan), np.r_[np.zeros(20), np.full(20, 6.0)]])
-        frames = np.arange(40) + 5 * (np.arange(40) >= 10)
-        plot_phases(phases, frames, fps=10, ax=ax)
-        first, second = ax.lines
-        assert [line.get_label() for line in ax.lines] == ["atom 0", "atom 2"]
-        assert ax.get_ylabel() == "phase (turns)"
-        y = np.asarray(first.get_ydata())
-        assert np.flatnonzero(np.isnan(y)).tolist() == [10]
-        np.testing.assert_allclose(y[~np.isnan(y)], phases[:, 0] / (2 * np.pi))
-        np.testing.assert_allclose(np.delete(first.get_xdata(), 10), (frames + 0.5) / 10)
-        assert np.flatnonzero(np.isnan(second.get_ydata())).tolist() == [10, 21]
+def test_curves_are_in_turns_and_broken_at_gaps_and_jumps(ax: Axes) -> None:
+    phases = np.column_stack([np.linspace(0, 12, 40), np.full(40, np.nan), np.r_[np.zeros(20), np.full(20, 6.0)]])
+    frames = np.arange(40) + 5 * (np.arange(40) >= 10)
+    plot_phases(phases, frames, fps=10, ax=ax)
+    first, second = ax.lines
+    assert [line.get_label() for line in ax.lines] == ["atom 0", "atom 2"]
+    assert ax.get_ylabel() == "phase (turns)"
+    y = np.asarray(first.get_ydata())
+    assert np.flatnonzero(np.isnan(y)).tolist() == [10]
+    np.testing.assert_allclose(y[~np.isnan(y)], phases[:, 0] / (2 * np.pi))
+    np.testing.assert_allclose(np.delete(first.get_xdata(), 10), (frames + 0.5) / 10)
+    assert np.flatnonzero(np.isnan(second.get_ydata())).tolist() == [10, 21]
 
 
 PATH = np.exp(1j * np.linspace(0, 9, 50)) * np.linspace(1, 2, 50)
 WAVE = np.sin(np.linspace(0, 9, 50)[:, None] - np.linspace(0, 6, 11))
 
 
-class TestPortrait:
-    """Paths in the plane."""
-
-    @pytest.mark.parametrize("is_real", [True, False])
-    def test_segments_join_frames_that_follow_each_other(self, ax: Axes, is_real: bool) -> None:
-        frames = np.arange(50) + 3 * (np.arange(50) >= 20)
-        path = PATH.copy()
-        path[40] = np.nan
-        plot_phase_portrait(np.column_stack([path.real, path.imag]) if is_real else path, frames, fps=10, ax=ax)
-        (lines,) = ax.collections
-        segments = np.array(lines.get_segments()) @ [1, 1j]
-        # 49 steps, but for the gap and both sides of the frame without a value.
-        assert len(segments) == 46
-        joined = {(complex(a), complex(b)) for a, b in segments}
-        assert (PATH[0], PATH[1]) in joined
-        assert (PATH[19], PATH[20]) not in joined
-        assert lines.get_clim() == (0, 5.3)
-        assert ax.get_xlim()[1] >= 2
-        assert ax.get_xlim() == ax.get_ylim()
+@pytest.mark.parametrize("is_real", [True, False])
+def test_segments_join_frames_that_follow_each_other(ax: Axes, is_real: bool) -> None:
+    frames = np.arange(50) + 3 * (np.arange(50) >= 20)
+    path = PATH.copy()
+    path[40] = np.nan
+    plot_phase_portrait(np.column_stack([path.real, path.imag]) if is_real else path, frames, fps=10, ax=ax)
+    (lines,) = ax.collections
+    segments = np.array(lines.get_segments()) @ [1, 1j]
+    # 49 steps, but for the gap and both sides of the frame without a value.
+    assert len(segments) == 46
+    joined = {(complex(a), complex(b)) for a, b in segments}
+    assert (PATH[0], PATH[1]) in joined
+    assert (PATH[19], PATH[20]) not in joined
+    assert lines.get_clim() == (0, 5.3)
+    assert ax.get_xlim()[1] >= 2
+    assert ax.get_xlim() == ax.get_ylim()
 
 
-class TestKymograph:
-    """Quantities along the body."""
-
-    def test_picture_has_time_along_x_and_the_head_on_top(self, ax: Axes) -> None:
-        frames = np.arange(50) + 3 * (np.arange(50) >= 20)
-        mixed = np.random.default_rng(0).permutation(50)
-        plot_kymograph(WAVE[mixed], frames[mixed], fps=10, ax=ax)
-        (image,) = ax.images
-        drawn = np.ma.filled(np.ma.asarray(image.get_array()), np.nan)
-        assert drawn.shape == (11, 53)
-        np.testing.assert_array_equal(drawn[:, :20], WAVE[:20].T)
-        assert np.isnan(drawn[:, 20:23]).all()
-        np.testing.assert_array_equal(drawn[:, 23:], WAVE[20:].T)
-        low, high = image.get_clim()
-        assert -low == high == pytest.approx(np.percentile(np.abs(WAVE), 99))
-        assert ax.get_ylim() == (1, 0)
-        assert [text.get_text() for text in ax.get_yticklabels()] == ["head", "tail"]
-        (image,) = plot_kymograph(WAVE, limit=3, ends=("start", "end"), name="angle", ax=Figure().subplots()).images
-        assert image.get_clim() == (-3, 3)
-        assert image.colorbar.ax.get_ylabel() == "angle"
+def test_picture_has_time_along_x_and_the_head_on_top(ax: Axes) -> None:
+    frames = np.arange(50) + 3 * (np.arange(50) >= 20)
+    mixed = np.random.default_rng(0).permutation(50)
+    plot_kymograph(WAVE[mixed], frames[mixed], fps=10, ax=ax)
+    (image,) = ax.images
+    drawn = np.ma.filled(np.ma.asarray(image.get_array()), np.nan)
+    assert drawn.shape == (11, 53)
+    np.testing.assert_array_equal(drawn[:, :20], WAVE[:20].T)
+    assert np.isnan(drawn[:, 20:23]).all()
+    np.testing.assert_array_equal(drawn[:, 23:], WAVE[20:].T)
+    low, high = image.get_clim()
+    assert -low == high == pytest.approx(np.percentile(np.abs(WAVE), 99))
+    assert ax.get_ylim() == (1, 0)
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["head", "tail"]
+    (image,) = plot_kymograph(WAVE, limit=3, ends=("start", "end"), name="angle", ax=Figure().subplots()).images
+    assert image.get_clim() == (-3, 3)
+    assert image.colorbar.ax.get_ylabel() == "angle"
