@@ -14,6 +14,7 @@ from shapelex import plotting
 from shapelex.cli.group_results import RESULT_FILES
 from shapelex.store.provenance import read_run
 from tests.cli.conftest import facts_of, lines_of, refused, run
+from tests.report.visits import payload_of
 
 TEST = "test cells.npz --permutations 19"
 BY_LABEL = f"{TEST} --by label --dictionary model.npz -o found"
@@ -80,6 +81,9 @@ def test_one_sentence_comes_first_then_the_tables_and_a_table_alone_is_replayed(
     assert run("replay anova.csv --run -o again.csv").exit_code == 0
     assert (cells / "again.csv").read_text() == text
     assert read_run(cells / "anova.csv")["facts"]["formula"] == "shape ~ treatment"
+    lines_of(run("report model.npz cells.npz -o page.html --by treatment --within animal"))
+    tests = payload_of(cells / "page.html")["group_tests"]
+    assert (tests["column"], tests["within"], tests["unit"]) == ("treatment", "animal", "strata")
 
 
 def test_folder_has_the_results_of_one_test_with_their_records(cells):

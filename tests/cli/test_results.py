@@ -227,14 +227,10 @@ def test_groups_of_a_joined_sheet_are_held_out_together(folder, shapes):
 LEARN = "-o m.npz --atoms 4 --nonzero 2 --coder ormp --max-iter 30 --seed 1"
 
 
-@pytest.fixture
-def expected(shapes):
-    return sx.ShapeDictionary(4, 2, coder="ormp", max_iter=30, random_state=1).fit(shapes.configurations)
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", ["shapes.npy", "shapes.zarr"])
-def test_learn_and_encode_from_files_that_are_not_read_whole(folder, shapes, expected, name):
+def test_learn_and_encode_from_files_that_are_not_read_whole(folder, shapes, name):
+    expected = sx.ShapeDictionary(4, 2, coder="ormp", max_iter=30, random_state=1).fit(shapes.configurations)
     np.save("shapes.npy", shapes.configurations)
     pytest.importorskip("zarr").save_array("shapes.zarr", shapes.configurations)
     lines_of(run(f"learn {name} {LEARN}"))
@@ -255,7 +251,6 @@ def test_learn_and_encode_from_files_that_are_not_read_whole(folder, shapes, exp
     ("layout", "suffix"), [("slots", ".csv"), ("atoms", ".tsv"), ("slots", ".parquet"), ("atoms", ".parquet")]
 )
 def test_tables_of_codes_are_the_same_piece_by_piece(ready, everything_is_large, layout, suffix, monkeypatch):
-    pd = pytest.importorskip("pandas")
     encode = f"encode model.npz shapes.npz --layout {layout}"
     lines_of(run(f"{encode} -o pieces{suffix}"))
     monkeypatch.setattr(stored_shapes, "LARGE_BYTES", 1 << 40)
@@ -300,9 +295,8 @@ def test_import_piece_by_piece_is_the_import_in_memory(tables, monkeypatch, opti
     for out in ("pieces.npz", "pieces.zarr"):
         found = sx.read(out)
         # Least squares round differently for another number of curves.
-        np.testing.assert_allclose(
-            found.configurations, expected.configurations, atol=1e-13 if "bspline" in options else 0
-        )
+        tolerance = 1e-13 if "bspline" in options else 0
+        np.testing.assert_allclose(found.configurations, expected.configurations, atol=tolerance)
         assert found.replace(configurations=expected.configurations).equals(expected)
         assert found.notes == expected.notes
         assert lines_of(run("info", out))[:-1] == said[:-1]
@@ -341,7 +335,7 @@ def test_an_interrupted_import_leaves_nothing(tables, everything_is_large, monke
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["shapes.npz", "shapes.zarr"])
 def test_learn_on_the_cluster_of_a_scheduler(folder, shapes, name):
-    distributed, pd = pytest.importorskip("distributed"), pytest.importorskip("pandas")
+    distributed = pytest.importorskip("distributed")
     sx.write(shapes, name, overwrite=True)
     with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
         scheduler = f"--scheduler {cluster.scheduler_address}"
@@ -354,15 +348,9 @@ def test_learn_on_the_cluster_of_a_scheduler(folder, shapes, name):
     assert sx.load("m.npz").space_ == shapes.space
     alone = sx.ShapeDictionary(4, 2, space=shapes.space, coder="ormp", max_iter=30, random_state=1).fit(shapes)
     np.testing.assert_allclose(sx.load("m.npz").atoms_, alone.atoms_, atol=1e-9)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_scheduler_that_is_not_there_is_one_line(folder):
-    pytest.importorskip("distributed")
-    refused("learn shapes.npz -o m.npz --scheduler nonsense://nowhere", "no scheduler answers at nonsense://nowhere")
+    refused(f"learn {name} -o n.npz --scheduler nonsense://nowhere", "no scheduler answers at nonsense://nowhere")
     # What comes next in this process runs without a cluster.
-    dask = pytest.importorskip("dask")
-    assert dask.delayed(abs)(-1).compute() == 1
+    assert pytest.importorskip("dask").delayed(abs)(-1).compute() == 1
 
 
 @pytest.mark.parametrize("out", ["out.npz", "out.zarr"])
