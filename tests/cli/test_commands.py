@@ -186,28 +186,20 @@ def test_what_only_import_can_be_told_is_said_of_import(ready, command, name, wa
     assert result.stderr.endswith(f"first run shapelex import {name} -o shapes.npz with it.\n")
 
 
-MEAN = ["mean", "shapes.npz", "-o", "m.csv", "--force"]
-
-
 def texts_of(name: str) -> list[str]:
     return re.findall(r"<text[^>]*>([^<]*)</text>", Path(name).read_text())
 
 
-def size_of_pdf(name: str) -> tuple[float, float]:
-    box = re.search(rb"/MediaBox \[\s*0 0 ([\d.]+) ([\d.]+)", Path(name).read_bytes())
-    return float(box[1]), float(box[2])
-
-
 @pytest.mark.parametrize(("width", "mm"), [("single", 85), ("double", 180), ("120", 120), ("60mm", 60)])
 def test_width(folder, width, mm):
-    lines_of(run(*MEAN, "--figure", "m.pdf", "--width", width))
-    assert size_of_pdf("m.pdf")[0] == pytest.approx(mm / 25.4 * 72, abs=0.1)
+    lines_of(run(f"mean shapes.npz -o m.csv --figure m.pdf --width {width}"))
+    size = re.search(rb"/MediaBox \[\s*0 0 ([\d.]+) ", Path("m.pdf").read_bytes())
+    assert float(size[1]) == pytest.approx(mm / 25.4 * 72, abs=0.1)
 
 
 def test_look(folder):
-    learn = ["learn", "shapes.npz", "-o", "m.npz", "--atoms", "4", "--nonzero", "1", "--max-iter", "0", "--quiet"]
-    look = ["--no-lines", "--numbers", "--columns", "1", "--letter", "b", "--font-size", "5"]
-    lines_of(run(*learn, "--figure", "a.svg", *look))
+    look = "--figure a.svg --no-lines --numbers --columns 1 --letter b --font-size 5"
+    lines_of(run(f"learn shapes.npz -o m.npz --atoms 4 --nonzero 1 --max-iter 0 --quiet {look}"))
     texts = texts_of("a.svg")
     assert "b" in texts
     assert {"1", "2", "3"} <= set(texts)
@@ -300,15 +292,14 @@ def test_text_of_the_data_is_no_formula(ready, odd, name):
     assert formulas_in(tables)
     lines_of(run(f"{COMMANDS[name]} --force --safe-cells"))
     assert formulas_in(tables) == set()
-    if name == "classify":
-        # Predictions have safe names of columns.
-        lines_of(run("classify odd.npz --no-test -o c.npz"))
-        lines_of(run("classify c.npz odd.npz -o p.csv --safe-cells"))
-        assert formulas_in([Path("p.csv")]) == set()
-        assert Path("p.csv").read_text().startswith("id,predicted,probability,p +1,p @SUM(A1)\n")
-    if name == "import":
-        # Other formats keep text as it is.
-        for suffix in (".npz", ".tps", ".parquet", ".xlsx"):
-            lines_of(run(f"import odd.npz -o t{suffix} --safe-cells"))
-            found = [text.strip() for text in sx.read(f"t{suffix}").ids.tolist()]
-            assert found == [text.strip() for text in odd.ids.tolist()]
+
+
+def test_predictions_have_safe_names_of_columns_and_other_formats_keep_text_as_it_is(odd):
+    lines_of(run("classify odd.npz --no-test -o c.npz"))
+    lines_of(run("classify c.npz odd.npz -o p.csv --safe-cells"))
+    assert formulas_in([Path("p.csv")]) == set()
+    assert Path("p.csv").read_text().startswith("id,predicted,probability,p +1,p @SUM(A1)\n")
+    for suffix in (".npz", ".tps", ".parquet", ".xlsx"):
+        lines_of(run(f"import odd.npz -o t{suffix} --safe-cells"))
+        found = [text.strip() for text in sx.read(f"t{suffix}").ids.tolist()]
+        assert found == [text.strip() for text in odd.ids.tolist()]

@@ -14,7 +14,7 @@ from shapelex import plotting
 from shapelex.cli.group_results import RESULT_FILES
 from shapelex.store.provenance import read_run
 from tests.cli.conftest import facts_of, lines_of, refused, run
-from tests.report.visits import payload_of
+from tests.report.conftest import payload_of
 
 TEST = "test cells.npz --permutations 19"
 BY_LABEL = f"{TEST} --by label --dictionary model.npz -o found"

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from cycler import cycler
 from matplotlib.figure import Figure
-from PIL import Image
+from PIL import Image, ImageSequence
 
 import shapelex as sx
 from shapelex.exceptions import CodesError, ShapeInputError
@@ -133,21 +133,12 @@ def crawl() -> tuple[sx.ShapeSet, Any, np.ndarray, np.ndarray]:
     return worms, codes, atoms, np.arange(9) + 4 * (np.arange(9) > 5)
 
 
-def pictures_of(path: Path) -> list[np.ndarray]:
-    with Image.open(path) as movie:
-        found = []
-        for number in range(movie.n_frames):
-            movie.seek(number)
-            found.append(np.asarray(movie.convert("RGB")).astype(int))
-    return found
-
-
 def test_gif_has_a_picture_for_each_frame_at_the_speed_of_the_recording(tmp_path: Path, crawl: Any) -> None:
     worms, codes, atoms, frames = crawl
     path = save_movie(tmp_path / "worm.gif", worms, codes, atoms, frames=frames, fps=10)
     with Image.open(path) as movie:
         assert (movie.n_frames, movie.info["duration"], movie.info["loop"]) == (9, 100, 0)
-    pictures = pictures_of(path)
+        pictures = [np.asarray(frame.convert("RGB")).astype(int) for frame in ImageSequence.Iterator(movie)]
     assert all((one != other).any() for one, other in pairwise(pictures))
     # The line through the weights moves to the right.
     height, width = pictures[0].shape[:2]
@@ -161,24 +152,34 @@ def test_gif_has_a_picture_for_each_frame_at_the_speed_of_the_recording(tmp_path
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize(("options", "n_pictures", "duration"), [({"max_frames": 3}, 3, 200), ({"rate": 60}, 5, 30)])
-def test_fewer_pictures_keep_the_speed(
-    tmp_path: Path, crawl: Any, options: dict[str, Any], n_pictures: int, duration: int
-) -> None:
-    worms, codes, atoms, _ = crawl
-    path = save_movie(tmp_path / "worm.gif", worms, codes, atoms, **options)
-    with Image.open(path) as movie:
-        assert movie.n_frames == n_pictures
-        assert movie.info["duration"] == duration
-
-
-def test_mp4_has_a_picture_for_each_frame(tmp_path: Path, crawl: Any) -> None:
-    ffmpeg = pytest.importorskip("imageio_ffmpeg")
+def test_fewer_pictures_keep_the_speed_and_mp4_has_one_for_each_frame(tmp_path: Path, crawl: Any) -> None:
     worms, codes, atoms, frames = crawl
+    for options, shown in (({"max_frames": 3}, (3, 200)), ({"rate": 60}, (5, 30))):
+        with Image.open(save_movie(tmp_path / f"{shown[0]}.gif", worms, codes, atoms, **options)) as movie:
+            assert (movie.n_frames, movie.info["duration"]) == shown
+    ffmpeg = pytest.importorskip("imageio_ffmpeg")
     path = save_movie(tmp_path / "worm.mp4", worms, codes, atoms, frames=frames, fps=1 / 900)
     n_pictures, seconds = ffmpeg.count_frames_and_secs(str(path))
     assert n_pictures == 9
     assert seconds == pytest.approx(9 / 15, abs=0.02)
+
+
+def test_what_is_no_movie_and_no_size(tmp_path: Path, crawl: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    worms, codes, atoms, _ = crawl
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    assert sx.plotting.figure_size("single") == pytest.approx((85 / 25.4, 0.7 * 85 / 25.4))
+    assert sx.plotting.figure_size("double", 90) == pytest.approx((180 / 25.4, 90 / 25.4))
+    for call, error, words in (
+        (lambda: save_movie(tmp_path / "w.mp4", *crawl[:3]), ImportError, r'imageio-ffmpeg.*"shapelex\[sequences\]"'),
+        (lambda: save_movie(tmp_path / "w.avi", *crawl[:3]), ValueError, r"\.gif"),
+        (lambda: save_movie(tmp_path / "w.gif", worms[:4], codes, atoms), ShapeInputError, "frames, got 4 and 9"),
+        (lambda: save_movie(tmp_path / "w.gif", worms, codes, atoms[:2]), CodesError, "over 3 atoms, but 2"),
+        (lambda: sx.plotting.figure_size("triple"), ValueError, "width must be one of 'single', 'double'"),
+        (lambda: sx.plotting.figure_size(85, -1), ValueError, "height must be finite and positive, got -1"),
+    ):
+        with pytest.raises(error, match=words):
+            call()
+    assert list(tmp_path.iterdir()) == []
 
 
 # What ffmpeg may do instead of writing the movie, and what is said of it.
@@ -190,28 +191,6 @@ FAILURES = {
     "kill -9 $$": (errno.EIO, "it was ended by the signal SIGKILL"),
     "exit 0": (errno.EIO, "exit status 0"),
 }
-
-
-def test_what_is_no_movie_and_no_size(tmp_path: Path, crawl: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    worms, codes, atoms, _ = crawl
-    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
-    assert sx.plotting.figure_size("single") == pytest.approx((85 / 25.4, 0.7 * 85 / 25.4))
-    assert sx.plotting.figure_size("double", 90) == pytest.approx((180 / 25.4, 90 / 25.4))
-    for call, error, words in (
-        (lambda: save_movie(tmp_path / "w.mp4", *crawl[:3]), ImportError, r'imageio-ffmpeg.*"shapelex\[sequences\]"'),
-        (lambda: save_movie(tmp_path / "w.avi", *crawl[:3]), ValueError, r"\.gif"),
-        (
-            lambda: save_movie(tmp_path / "w.gif", worms[:4], codes, atoms),
-            ShapeInputError,
-            "as many frames, got 4 and 9",
-        ),
-        (lambda: save_movie(tmp_path / "w.gif", worms, codes, atoms[:2]), CodesError, "over 3 atoms, but 2"),
-        (lambda: sx.plotting.figure_size("triple"), ValueError, "width must be one of 'single', 'double'"),
-        (lambda: sx.plotting.figure_size(85, -1), ValueError, "height must be finite and positive, got -1"),
-    ):
-        with pytest.raises(error, match=words):
-            call()
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")

@@ -13,7 +13,7 @@ import shapelex as sx
 from shapelex.geometry.matching import DictionaryStability
 from shapelex.report.payload import drawing_parameters
 from shapelex.report.pose import common_pose
-from tests.report.visits import HOSTILE_ID, HOSTILE_LABEL, HOSTILE_TITLE, Reported, Visit
+from tests.report.conftest import HOSTILE_ID, HOSTILE_LABEL, HOSTILE_TITLE, Reported, Visit
 from tests.rounding import assert_close_codes
 
 pytestmark = pytest.mark.browser

@@ -11,7 +11,7 @@ import shapelex as sx
 from shapelex.cli.exclusion import Exclusion, read_exclusion
 from shapelex.coding.codes import shape_columns
 from shapelex.store.code_files import write_codes
-from tests.report.visits import HOSTILE_ID, Reported, Visit
+from tests.report.conftest import HOSTILE_ID, Reported, Visit
 
 pytestmark = pytest.mark.browser
 

@@ -6,7 +6,7 @@ import pytest
 import shapelex as sx
 from shapelex.exceptions import ParameterError, ShapeInputError
 from tests.cli.conftest import lines_of, run
-from tests.report.visits import HOSTILE_LABEL, Reported, array_of, payload_of
+from tests.report.conftest import HOSTILE_LABEL, Reported, array_of, payload_of
 
 
 @pytest.fixture(scope="module")

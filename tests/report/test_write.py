@@ -8,7 +8,6 @@ import re
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,16 +20,14 @@ from shapelex.exceptions import ShapeInputError
 from shapelex.report import document, write_report
 from shapelex.report.document import bundle_modules
 from shapelex.report.packing import dump_json, quantize
-from shapelex.report.payload import SIZE_LIMIT, make_payload
+from shapelex.report.payload import SIZE_LIMIT
 from shapelex.report.sampling import N_WORST, choose_shapes
-from shapelex.report.shapes import read_shapes
-from tests.report.conftest import make_shapes
-from tests.report.visits import HOSTILE_ID, HOSTILE_LABEL, array_of, payload_of
+from tests.report.conftest import HOSTILE_ID, HOSTILE_LABEL, array_of, make_shapes, payload_of
 
 
 def test_shapes_come_back_from_the_file(landmarks, tmp_path):
     model, X = landmarks
-    shapes = payload_of(write_report(model, X, tmp_path / "page.html"))["shapes"]
+    shapes = payload_of(write_report(model, X, tmp_path / "page"))["shapes"]
     pairs = array_of(shapes["configurations"]) * array_of(shapes["steps"])[:, None, None].astype(float)
     np.testing.assert_allclose(pairs[..., 0] + 1j * pairs[..., 1], model.space_.preshape(X), atol=2e-5)
     support, weights = array_of(shapes["supports"][-1]), array_of(shapes["weights"][-1])
@@ -43,12 +40,8 @@ def test_shapes_come_back_from_the_file(landmarks, tmp_path):
     assert payload_of(write_report(model, sx.to_points(X), tmp_path / "points"))["shapes"] == shapes
     single = sx.ShapeDictionary(3, 2, space=model.space, random_state=0, tol=1e-2).fit(X.astype(np.complex64))
     assert write_report(single, X.astype(np.complex64), tmp_path / "single").exists()
-
-
-def test_poses_turn_shapes_and_atoms_along_one_mean(landmarks, tmp_path):
-    model, X = landmarks
-    payload = payload_of(write_report(model, X, tmp_path / "page"))
-    poses = array_of(payload["shapes"]["poses"]) @ [1, 1j]
+    # Poses turn the shapes along one mean.
+    poses = array_of(shapes["poses"]) @ [1, 1j]
     np.testing.assert_allclose(np.abs(poses), 1, atol=1e-6)
     turned = poses[:, None] * model.space_.preshape(X)
     aligned = sx.align_to_mean(X, space=model.space_)
@@ -138,9 +131,8 @@ def test_source_of_the_page_has_no_dangerous_words():
     assert {"page.html", "main.js", "theme.css"} <= set(sources)
     for name, text in sources.items():
         if name.endswith(".js"):
-            found = re.search(
-                r"(inner|outer|insertAdjacent)HTML|document\.write|eval\(|</script|fetch\(|import\(", text
-            )
+            words = r"(inner|outer|insertAdjacent)HTML|document\.write|eval\(|</script|fetch\(|import\("
+            found = re.search(words, text)
             assert not found, (name, found)
         assert "https://" not in text, name
     modules = {name.removesuffix(".js") for name in sources if name.endswith(".js")}
@@ -273,23 +265,15 @@ def test_labels_keep_their_shares(rng):
 
 
 @pytest.fixture(scope="module")
-def worms() -> tuple[sx.ShapeSet, sx.ShapeDictionary]:
+def worms():
     shapes = sx.datasets.make_worms(40, 2, 12, random_state=0)
     return shapes, sx.ShapeDictionary(5, 2, random_state=0, tol=1e-2).fit(shapes)
 
 
-def times_of(
-    model: sx.ShapeDictionary, X: Any, max_shapes: int = 1000, **told: Any
-) -> tuple[dict[str, Any], list[int]]:
-    """Return what the page has of time, and the rows that it holds."""
-    columns = {"ids": None, "labels": None, "sequence": None, "frames": None} | told
-    payload = make_payload(model, read_shapes(X, model.space_, **columns), title="", max_shapes=max_shapes)
-    return payload["times"], payload["shapes"]["rows"]
-
-
-def test_codes_follow_the_motion_and_lie_in_the_tracked_pose(worms: Any) -> None:
+def test_codes_follow_the_motion_and_lie_in_the_tracked_pose(worms, tmp_path):
     shapes, model = worms
-    times, rows = times_of(model, shapes)
+    payload = payload_of(write_report(model, shapes, tmp_path / "page"))
+    times = payload["times"]
     result = sx.sequences.encode_sequence(shapes, model)
     np.testing.assert_array_equal(array_of(times["support"]), result.codes.support)
     weights = array_of(times["weights"]) @ [1, 1j]
@@ -303,20 +287,22 @@ def test_codes_follow_the_motion_and_lie_in_the_tracked_pose(worms: Any) -> None
     shares = [float(share) for share in re.findall(r"([\d.]+)\u202f%", times["words"])]
     assert shares[0] == pytest.approx(100 * result.flicker, rel=5e-3)
     assert shares[2] >= shares[0]
-    assert rows == list(range(80))
+    assert payload["shapes"]["rows"] == list(range(80))
 
 
-def test_frame_rates_are_those_of_the_set_or_given(worms: Any) -> None:
+def test_frame_rates_are_those_of_the_set_or_given(worms, tmp_path):
+    def times_of(shapes, **told):
+        return payload_of(write_report(model, shapes, tmp_path / "page", overwrite=True, **told))["times"]
+
     shapes, model = worms
-    assert times_of(model, shapes)[0]["rates"] == [None, None]
-    assert times_of(model, shapes, fps=25.0)[0]["rates"] == [25, 25]
+    assert times_of(shapes)["rates"] == [None, None]
+    assert times_of(shapes, fps=25.0)["rates"] == [25, 25]
     rates = np.where(shapes.sequence == 0, 30.0, np.nan)
-    told = shapes.replace(metadata={**shapes.metadata, "fps": rates})
-    times, _ = times_of(model, told)
+    times = times_of(shapes.replace(metadata={**shapes.metadata, "fps": rates}))
     assert times["rates"] == [30, None]
     assert times["unit"] == "frame"
     # Repeated frames are coded one by one.
-    times, _ = times_of(model, shapes, frames=np.zeros(80))
+    times = times_of(shapes, frames=np.zeros(80))
     assert times["words"].startswith("The shapes are coded one by one, each in the pose of the page:")
     codes = model.encode(shapes)
     np.testing.assert_array_equal(array_of(times["support"]), codes.support)
