@@ -52,11 +52,6 @@ def make_blobs() -> tuple[np.ndarray, sx.BSpline]:
 
 
 @pytest.fixture
-def blobs() -> tuple[np.ndarray, sx.BSpline]:
-    return make_blobs()
-
-
-@pytest.fixture
 def size_limit() -> Callable[[int], AbstractContextManager[None]]:
     """A context in which no file can grow beyond so many bytes, as on a disk that is full."""
     resource = pytest.importorskip("resource")

@@ -17,7 +17,10 @@ from shapelex.plotting import (
     plot_shapes,
 )
 from shapelex.plotting.curves import curve_parameters
-from tests.plotting.conftest import check_text_is_apart, drawn, form, labels, marks, numbers
+from tests.plotting.conftest import check_text_is_apart, drawn, form, labels, make_blobs, marks, numbers
+
+Z, SPACE = make_blobs()
+T = curve_parameters(SPACE)
 
 
 def _random(space, n_shapes=1, seed=0):
@@ -55,12 +58,10 @@ def test_points_are_the_points_of_the_space(space, n_marks, ax):
         plot_shape([0, 1j], sx.BasisSpace([np.ones_like, lambda t: t]), points=True, ax=ax)
 
 
-def test_gallery_shows_each_shape_in_its_own_cell(blobs, ax):
-    Z, space = blobs
-    curves = drawn(plot_shapes(Z, space, n_columns=4, ax=ax))
-    t = curve_parameters(space)
+def test_gallery_shows_each_shape_in_its_own_cell(ax):
+    curves = drawn(plot_shapes(Z, SPACE, n_columns=4, ax=ax))
     for curve, z in zip(curves, Z, strict=True):
-        np.testing.assert_allclose(form(curve), form(space.sample(z, t)), atol=1e-12)
+        np.testing.assert_allclose(form(curve), form(SPACE.sample(z, T)), atol=1e-12)
     boxes = [(c.real.min(), c.real.max(), c.imag.min(), c.imag.max()) for c in curves]
     for k, (left, right, bottom, top) in enumerate(boxes):
         for other_left, other_right, other_bottom, other_top in boxes[:k]:
@@ -74,14 +75,13 @@ def test_gallery_shows_each_shape_in_its_own_cell(blobs, ax):
     assert boxes[0][2] > boxes[4][3] > boxes[8][3]
     assert ax.get_aspect() == 1
     # An overlay draws shapes where they lie.
-    curves = drawn(plot_shapes(Z, space, overlay=True, ax=Figure().subplots()))
-    np.testing.assert_allclose(curves, space.sample(Z, t), atol=1e-12)
+    curves = drawn(plot_shapes(Z, SPACE, overlay=True, ax=Figure().subplots()))
+    np.testing.assert_allclose(curves, SPACE.sample(Z, T), atol=1e-12)
 
 
-def test_labels_stand_under_their_shapes(blobs, ax):
-    Z, space = blobs
+def test_labels_stand_under_their_shapes(ax):
     names = [f"blob {k}" for k in range(9)]
-    assert labels(plot_shapes(Z, space, labels=names, ax=ax)) == names
+    assert labels(plot_shapes(Z, SPACE, labels=names, ax=ax)) == names
     ax.figure.draw_without_rendering()
     for curve, text in zip(drawn(ax), ax.texts, strict=True):
         lowest = ax.transData.transform([(0, curve.imag.min())])[0, 1]
@@ -97,38 +97,34 @@ def test_labels_stand_under_their_shapes(blobs, ax):
 USAGE = [0.1, 0.9, 0.5, 0.5, 0.01, 0.3, 0.0, 1.0, 0.2]
 
 
-def test_atoms_are_in_the_order_of_use(blobs, ax):
-    Z, space = blobs
-    assert numbers(plot_atoms(*blobs, ax=Figure().subplots())) == list(range(9))
-    plot_atoms(Z, space, usage=USAGE, ax=ax)
+def test_atoms_are_in_the_order_of_use(ax):
+    assert numbers(plot_atoms(Z, SPACE, ax=Figure().subplots())) == list(range(9))
+    plot_atoms(Z, SPACE, usage=USAGE, ax=ax)
     assert numbers(ax) == [7, 1, 2, 3, 5, 8, 0, 4, 6]  # of equals, the first comes first
     assert labels(ax) == ["100 %", "90 %", "50 %", "50 %", "30 %", "20 %", "10 %", "1 %", "0 %"]
     for curve, atom in zip(drawn(ax), numbers(ax), strict=True):
         # Up to rotation, the curve is that of the atom's pre-shape.
-        expected = space.sample(space.preshape(Z[atom]), curve_parameters(space))
+        expected = SPACE.sample(SPACE.preshape(Z[atom]), T)
         turn = turn_of(curve, expected)
         assert abs(abs(turn) - 1) < 1e-12
         np.testing.assert_allclose(form(curve), turn * form(expected), atol=1e-12)
 
 
-def test_pose_of_the_mean_is_optimal_and_flat(blobs, ax):
-    Z, space = blobs
-    mean = sx.mean_shape(Z, space=space)
-    curves = drawn(plot_atoms(Z, space, ax=ax))
-    t = curve_parameters(space)
-    rotated = sx.rotate_onto(Z, mean, space)
-    turns = np.array([turn_of(curve, space.sample(z, t)) for z, curve in zip(rotated, curves, strict=True)])
+def test_pose_of_the_mean_is_optimal_and_flat(ax):
+    mean = sx.mean_shape(Z, space=SPACE)
+    curves = drawn(plot_atoms(Z, SPACE, ax=ax))
+    rotated = sx.rotate_onto(Z, mean, SPACE)
+    turns = np.array([turn_of(curve, SPACE.sample(z, T)) for z, curve in zip(rotated, curves, strict=True)])
     turns /= np.abs(turns)
     # One rotation takes the atoms along the mean to the atoms as drawn, and lays the mean flat.
     np.testing.assert_allclose(turns, turns[0], atol=1e-10)
-    moment = np.sum(space.sample(turns[0] * mean, t) ** 2)
+    moment = np.sum(SPACE.sample(turns[0] * mean, T) ** 2)
     assert abs(moment.imag) < 1e-9 * abs(moment)
     assert moment.real > 0
 
 
-def test_principal_pose_lays_each_atom_flat(blobs, ax):
-    Z, space = blobs
-    curves = drawn(plot_atoms(Z, space, pose="principal", ax=ax))
+def test_principal_pose_lays_each_atom_flat(ax):
+    curves = drawn(plot_atoms(Z, SPACE, pose="principal", ax=ax))
     for curve in curves:
         moment = np.sum((curve - curve.mean()) ** 2)
         assert abs(moment.imag) < 0.05 * moment.real
@@ -137,30 +133,27 @@ def test_principal_pose_lays_each_atom_flat(blobs, ax):
     assert (np.real(forms.conj() @ forms.mean(axis=0)) > 0).all()
 
 
-def test_given_pose_and_pose_along_a_shape(blobs, ax):
-    Z, space = blobs
-    t = curve_parameters(space)
-    for curve, z in zip(drawn(plot_atoms(Z, space, pose="given", ax=ax)), space.preshape(Z), strict=True):
-        np.testing.assert_allclose(form(curve), form(space.sample(z, t)), atol=1e-12)
+def test_given_pose_and_pose_along_a_shape(ax):
+    for curve, z in zip(drawn(plot_atoms(Z, SPACE, pose="given", ax=ax)), SPACE.preshape(Z), strict=True):
+        np.testing.assert_allclose(form(curve), form(SPACE.sample(z, T)), atol=1e-12)
     ax.clear()
-    expected = sx.rotate_onto(Z, Z[3], space)
-    for curve, z in zip(drawn(plot_atoms(Z, space, pose=Z[3], ax=ax)), expected, strict=True):
-        np.testing.assert_allclose(form(curve), form(space.sample(z, t)), atol=1e-12)
+    expected = sx.rotate_onto(Z, Z[3], SPACE)
+    for curve, z in zip(drawn(plot_atoms(Z, SPACE, pose=Z[3], ax=ax)), expected, strict=True):
+        np.testing.assert_allclose(form(curve), form(SPACE.sample(z, T)), atol=1e-12)
 
 
-def test_reconstructions_lie_over_their_originals(blobs, ax):
-    Z, space = blobs
-    codes = sx.encode(Z, Z[:3], 2, space=space)
-    reconstructions = sx.decode(codes, space.centered(Z[:3]))
-    plot_reconstructions(Z, reconstructions, space, pose="given", ax=ax)
-    curves, t = drawn(ax), curve_parameters(space)
+def test_reconstructions_lie_over_their_originals(ax):
+    codes = sx.encode(Z, Z[:3], 2, space=SPACE)
+    reconstructions = sx.decode(codes, SPACE.centered(Z[:3]))
+    plot_reconstructions(Z, reconstructions, SPACE, pose="given", ax=ax)
+    curves, t = drawn(ax), T
     originals, approximations = curves[::2], curves[1::2]
     for k in range(9):
-        expected = space.sample(space.preshape(Z[k]), t)
+        expected = SPACE.sample(SPACE.preshape(Z[k]), t)
         np.testing.assert_allclose(form(originals[k]), form(expected), atol=1e-12)
-        moved = space.sample(reconstructions[k], t) - expected
+        moved = SPACE.sample(reconstructions[k], t) - expected
         np.testing.assert_allclose(approximations[k] - originals[k], moved, atol=1e-10)
-    errors = sx.distance(Z, reconstructions, space=space)
+    errors = sx.distance(Z, reconstructions, space=SPACE)
     found = [float(label.removesuffix(" %")) for label in labels(ax)]
     np.testing.assert_allclose(found[3:], 100 * errors[3:], atol=0.05)
     assert all(
@@ -169,10 +162,9 @@ def test_reconstructions_lie_over_their_originals(blobs, ax):
 
 
 @pytest.mark.parametrize("size", [(3.4, 3), (7, 1.2)])
-def test_numbers_and_shares_do_not_touch(blobs, size):
-    Z, space = blobs
+def test_numbers_and_shares_do_not_touch(size):
     atoms, axes = np.concatenate([Z, Z]), Figure(size, layout="constrained").subplots()
-    check_text_is_apart(plot_atoms(atoms, space, usage=np.ones(18), ax=axes))
+    check_text_is_apart(plot_atoms(atoms, SPACE, usage=np.ones(18), ax=axes))
 
 
 CODE = np.array([0, 0.3j, 0, -0.9 + 0.1j, 0.5])
@@ -194,36 +186,34 @@ def test_arrows_end_at_the_weights(ax):
     assert ax.get_aspect() == 1
 
 
-def test_combination_shows_the_terms_and_their_sum(blobs, ax):
-    Z, space = blobs
-    atoms = space.preshape(Z[:5])
-    codes = sx.encode(Z[7], atoms, 3, space=space)
-    plot_combination(codes, atoms, space, original=Z[7], ax=ax)
+def test_combination_shows_the_terms_and_their_sum(ax):
+    atoms = SPACE.preshape(Z[:5])
+    codes = sx.encode(Z[7], atoms, 3, space=SPACE)
+    plot_combination(codes, atoms, SPACE, original=Z[7], ax=ax)
     weights = codes.toarray()[0]
     used = np.argsort(-np.abs(weights))[:3]
-    curves, origins, t = drawn(ax), [complex(mark[0]) for mark in marks(ax)], curve_parameters(space)
+    curves, origins, t = drawn(ax), [complex(mark[0]) for mark in marks(ax)], T
     assert len(curves) == 8
     assert len(origins) == 4
     for k, atom in enumerate(used):
-        np.testing.assert_allclose(curves[2 * k] - origins[k], space.sample(atoms[atom], t), atol=1e-12)
+        np.testing.assert_allclose(curves[2 * k] - origins[k], SPACE.sample(atoms[atom], t), atol=1e-12)
         np.testing.assert_allclose(
-            curves[2 * k + 1] - origins[k], weights[atom] * space.sample(atoms[atom], t), atol=1e-12
+            curves[2 * k + 1] - origins[k], weights[atom] * SPACE.sample(atoms[atom], t), atol=1e-12
         )
     original, total = (curve - origins[3] for curve in curves[6:])
-    np.testing.assert_allclose(original, space.sample(space.preshape(Z[7]), t), atol=1e-12)
+    np.testing.assert_allclose(original, SPACE.sample(SPACE.preshape(Z[7]), t), atol=1e-12)
     np.testing.assert_allclose(total, sum(curves[2 * k + 1] - origins[k] for k in range(3)), atol=1e-12)
     found = labels(ax)
     assert [label for label in found if label in "+="] == ["+", "+", "="]
-    error = sx.distance(Z[7], sx.decode(codes, atoms)[0], space=space)
+    error = sx.distance(Z[7], sx.decode(codes, atoms)[0], space=SPACE)
     assert found[-1] == f"sum\nerror {100 * error:.1f} %"
     degrees = np.degrees(np.angle(weights[used[0]]))
     assert found[0] == f"atom {used[0]}\n{abs(weights[used[0]]):.2f}, {degrees:.0f}°".replace("-", "−")
 
 
-def test_geodesic_is_a_strip_of_its_shapes_under_one_rotation(blobs, ax):
-    Z, space = blobs
-    curves = drawn(plot_geodesic(Z[0], Z[1], space, n_shapes=5, ax=ax))
-    expected = space.sample(sx.geodesic(Z[0], Z[1], np.linspace(0, 1, 5), space), curve_parameters(space))
+def test_geodesic_is_a_strip_of_its_shapes_under_one_rotation(ax):
+    curves = drawn(plot_geodesic(Z[0], Z[1], SPACE, n_shapes=5, ax=ax))
+    expected = SPACE.sample(sx.geodesic(Z[0], Z[1], np.linspace(0, 1, 5), SPACE), T)
     turns = [turn_of(curve, one) for curve, one in zip(curves, expected, strict=True)]
     np.testing.assert_allclose(turns, turns[0], atol=1e-10)
     np.testing.assert_allclose(np.abs(turns), 1, atol=1e-10)
@@ -238,19 +228,17 @@ def test_geodesic_is_a_strip_of_its_shapes_under_one_rotation(blobs, ax):
 
 
 @pytest.mark.parametrize("kind", ["full", "partial", "geodesic"])
-def test_mean_lies_flat_over_the_aligned_shapes(blobs, ax, kind):
-    Z, space = blobs
-    plot_mean(Z, space, kind=kind, points=True, ax=ax)
+def test_mean_lies_flat_over_the_aligned_shapes(ax, kind):
+    plot_mean(Z, SPACE, kind=kind, points=True, ax=ax)
     *shapes, mean = drawn(ax)
-    t = curve_parameters(space)
-    expected = sx.mean_shape(Z, kind, space=space)
-    turn = turn_of(mean, space.sample(expected, t))
-    np.testing.assert_allclose(mean, turn * space.sample(expected, t), atol=1e-10)
-    aligned = turn * space.sample(sx.align_onto(Z, expected, space), t)
+    expected = sx.mean_shape(Z, kind, space=SPACE)
+    turn = turn_of(mean, SPACE.sample(expected, T))
+    np.testing.assert_allclose(mean, turn * SPACE.sample(expected, T), atol=1e-10)
+    aligned = turn * SPACE.sample(sx.align_onto(Z, expected, SPACE), T)
     np.testing.assert_allclose(shapes, aligned, atol=1e-10)
     assert np.sum(mean**2).real > 0
     assert abs(np.sum(mean[:-1] ** 2).imag) < 1e-2 * np.sum(mean**2).real
     np.testing.assert_allclose(marks(ax)[0], turn * expected, atol=1e-10)
     assert max(line.get_zorder() for line in ax.lines[:-2]) < ax.lines[-1].get_zorder()
     for n_shown in (0, 4):
-        assert len(drawn(plot_mean(Z, space, max_shapes=n_shown, ax=Figure().subplots()))) == n_shown + 1
+        assert len(drawn(plot_mean(Z, SPACE, max_shapes=n_shown, ax=Figure().subplots()))) == n_shown + 1
