@@ -33,7 +33,7 @@ def recorded(tmp_path, monkeypatch, crawl):
     return tmp_path
 
 
-@pytest.mark.parametrize("picture", ["ethogram", "weights", "phases", "portrait", "kymograph", "transitions"])
+@pytest.mark.parametrize("picture", ["weights", "kymograph", "transitions"])
 def test_every_picture_is_drawn(recorded, picture):
     lines_of(run(f"{SEQUENCE} -o s.csv --switch-cost 0.01 --figure p.png --picture {picture} --dpi 60"))
     with Image.open("p.png") as image:

@@ -134,8 +134,7 @@ def crawl() -> tuple[sx.ShapeSet, Any, np.ndarray, np.ndarray]:
 
 
 def test_gif_has_a_picture_for_each_frame_at_the_speed_of_the_recording(tmp_path: Path, crawl: Any) -> None:
-    worms, codes, atoms, frames = crawl
-    path = save_movie(tmp_path / "worm.gif", worms, codes, atoms, frames=frames, fps=10)
+    path = save_movie(tmp_path / "worm.gif", *crawl[:3], frames=crawl[3], fps=10)
     with Image.open(path) as movie:
         assert (movie.n_frames, movie.info["duration"], movie.info["loop"]) == (9, 100, 0)
         pictures = [np.asarray(frame.convert("RGB")).astype(int) for frame in ImageSequence.Iterator(movie)]
@@ -153,12 +152,11 @@ def test_gif_has_a_picture_for_each_frame_at_the_speed_of_the_recording(tmp_path
 
 
 def test_fewer_pictures_keep_the_speed_and_mp4_has_one_for_each_frame(tmp_path: Path, crawl: Any) -> None:
-    worms, codes, atoms, frames = crawl
     for options, shown in (({"max_frames": 3}, (3, 200)), ({"rate": 60}, (5, 30))):
-        with Image.open(save_movie(tmp_path / f"{shown[0]}.gif", worms, codes, atoms, **options)) as movie:
+        with Image.open(save_movie(tmp_path / f"{shown[0]}.gif", *crawl[:3], **options)) as movie:
             assert (movie.n_frames, movie.info["duration"]) == shown
     ffmpeg = pytest.importorskip("imageio_ffmpeg")
-    path = save_movie(tmp_path / "worm.mp4", worms, codes, atoms, frames=frames, fps=1 / 900)
+    path = save_movie(tmp_path / "worm.mp4", *crawl[:3], frames=crawl[3], fps=1 / 900)
     n_pictures, seconds = ffmpeg.count_frames_and_secs(str(path))
     assert n_pictures == 9
     assert seconds == pytest.approx(9 / 15, abs=0.02)
@@ -204,9 +202,8 @@ def test_movie_that_ffmpeg_could_not_write_leaves_the_older_one(tmp_path, crawl,
     monkeypatch.setenv("IMAGEIO_FFMPEG_EXE", str(program))
     path = tmp_path / "worm.mp4"
     path.write_text("an older movie")
-    worms, codes, atoms, _ = crawl
     with pytest.raises(OSError, match="worm") as caught:
-        save_movie(path, worms[:3], codes[:3], atoms)
+        save_movie(path, crawl[0][:3], crawl[1][:3], crawl[2])
     assert (caught.value.errno, caught.value.filename) == (number, str(path))
     assert caught.value.strerror in (reason, f"ffmpeg could not write the movie: {reason}")
     assert path.read_text() == "an older movie"
@@ -216,9 +213,8 @@ def test_movie_that_ffmpeg_could_not_write_leaves_the_older_one(tmp_path, crawl,
 @pytest.mark.parametrize("suffix", [".gif", ".mp4"])
 def test_error_of_the_disk_names_the_movie(tmp_path: Path, crawl: Any, suffix: str, size_limit: Any) -> None:
     pytest.importorskip("imageio_ffmpeg")
-    worms, codes, atoms, _ = crawl
     path = tmp_path / f"worm{suffix}"
     with size_limit(4096), pytest.raises(OSError, match="worm") as caught:
-        save_movie(path, worms[:3], codes[:3], atoms)
+        save_movie(path, crawl[0][:3], crawl[1][:3], crawl[2])
     assert caught.value.filename == str(path)
     assert list(tmp_path.iterdir()) == []

@@ -55,7 +55,6 @@ def test_labels_that_form_no_groups_are_not_compared(coded, tmp_path, labels):
     leaves, model = coded
     page = sx.report.write_report(model, leaves.replace(labels=labels), tmp_path / "page")
     assert read_page(page) is None
-
     averaged = read_page(sx.report.write_report(model, leaves[:24], tmp_path / "two", by="animal"))
     assert averaged["counts"] == [4] * 6
 
