@@ -274,6 +274,7 @@ REFUSED = [
     ("learn shapes.npz -o m.npz --exclude all.list.csv", 1, None, "excludes all 40 shapes"),
     ("learn shapes.npz -o m.npz --exclude all.list.csv --scheduler tcp://x:1", 2, "--exclude", "import --exclude"),
     ("compare shapes.npz --atoms 3 --nonzero 4", 2, "--nonzero", "4"),
+    ("compare shapes.npz --nonzero few", 2, "--nonzero", "few"),
     (f"compare shapes.npz --folds 50 {SIZES}", 2, "--folds", "50"),
     (f"compare shapes.npz --folds 50 --shuffle {SIZES}", 2, "--folds", "50"),
     ("compare shapes.npz --method magic", 2, "--method", "magic"),

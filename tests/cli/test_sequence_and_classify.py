@@ -81,28 +81,24 @@ def test_the_movie_is_of_one_series_and_replay_writes_table_figure_and_movie(rec
     assert not (recorded / "b.csv").exists()
 
 
-@pytest.fixture(scope="module")
-def flowers():
+@pytest.fixture
+def flowers(tmp_path, monkeypatch):
     """Landmarks of two species that differ, four of each of ten plants."""
     rng = np.random.default_rng(0)
     means = rng.normal(size=(2, 6)) + 1j * rng.normal(size=(2, 6))
     species = np.repeat([0, 1], 20)
     Z = means[species] + 0.8 * (rng.normal(size=(40, 6)) + 1j * rng.normal(size=(40, 6)))
     metadata = {"species": np.array(["iris", "rose"])[species], "plant": np.repeat([f"p{n}" for n in range(10)], 4)}
-    return sx.ShapeSet(Z, sx.Landmarks(6), ids=[f"f{n}" for n in range(40)], metadata=metadata)
-
-
-@pytest.fixture
-def garden(tmp_path, monkeypatch, flowers):
+    flowers = sx.ShapeSet(Z, sx.Landmarks(6), ids=[f"f{n}" for n in range(40)], metadata=metadata)
     monkeypatch.chdir(tmp_path)
     sx.write(flowers, "flowers.npz")
-    return tmp_path
+    return flowers
 
 
 LEARN = "classify flowers.npz --by species --within plant --folds 2"
 
 
-def test_learns_tests_predicts_and_tells(garden, flowers):
+def test_learns_tests_predicts_and_tells(flowers):
     result = run(f"{LEARN} -o c.npz --tested tested.csv --misclassified wrong.csv --figure c.png --json")
     facts = facts_of(result)
     tested, wrong = pd.read_csv("tested.csv"), pd.read_csv("wrong.csv")
@@ -138,7 +134,7 @@ def test_learns_tests_predicts_and_tells(garden, flowers):
 
 
 @pytest.mark.parametrize("is_table", [False, True])
-def test_ids_that_are_not_unique_are_remarked_on_in_tables(garden, flowers, is_table):
+def test_ids_that_are_not_unique_are_remarked_on_in_tables(flowers, is_table):
     ids = flowers.ids.copy()
     ids[[4, 9]] = "f3"
     sx.write(flowers.replace(ids=ids), "flowers.npz", overwrite=True)

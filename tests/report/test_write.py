@@ -301,6 +301,9 @@ def test_frame_rates_are_those_of_the_set_or_given(worms, tmp_path):
     times = times_of(shapes.replace(metadata={**shapes.metadata, "fps": rates}))
     assert times["rates"] == [30, None]
     assert times["unit"] == "frame"
+    times = times_of(np.asarray(shapes), sequence=shapes.sequence)
+    assert (times["unit"], times["names"]) == ("number", ["0", "1"])
+    np.testing.assert_array_equal(array_of(times["frame"]), np.tile(np.arange(40), 2))
     # Repeated frames are coded one by one.
     times = times_of(shapes, frames=np.zeros(80))
     assert times["words"].startswith("The shapes are coded one by one, each in the pose of the page:")

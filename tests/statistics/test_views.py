@@ -139,7 +139,8 @@ class TestCovariation:
         assert found.r == pytest.approx(values[0])
         assert found.p == pytest.approx(np.mean(np.array(values) >= values[0] - 1e-9))
         assert found.to_dataframe()["r"][0] == pytest.approx(found.r)
-        missing = st.two_block_pls(np.where(np.arange(60).reshape(20, 3) == 9, np.nan, a), b, permutations=9)
+        table = pd.DataFrame(np.where(np.arange(60).reshape(20, 3) == 9, np.nan, a))
+        missing = st.two_block_pls(table, b, permutations=9)
         assert (missing.n_used, missing.dropped) == (19, {3: "missing entries"})
         draw(found)
 
