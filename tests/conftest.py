@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.learning import device_pass
+from shapelex.learning import one_pass
 
 # No test reaches the network: nothing listens at this address.
 os.environ["SHAPELEX_DATA_URL"] = "http://127.0.0.1:1"
@@ -70,7 +70,7 @@ def curve_space(request: pytest.FixtureRequest) -> sx.spaces.Space:
 @pytest.fixture(scope="session", autouse=True)
 def _small_sets_stay_on_devices() -> None:
     """Let devices make the passes over the sets of the tests, which the CPU makes otherwise: they are all small."""
-    device_pass.LEAST_PASS_NS = 0.0
+    one_pass.LEAST_PASS_NS = 0.0
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import shapelex as sx
-from shapelex.estimators.progress import FitProgress
 from shapelex.io import parts, read_codes, stored_shapes
 from tests.cli.conftest import facts_of, lines_of, refused, run
+from tests.learning.samples import interrupt_when
 from tests.rounding import assert_close, assert_close_codes
 
 
@@ -35,16 +35,14 @@ def test_a_fit_keeps_the_best_and_goes_on_from_its_checkpoint(folder, monkeypatc
     learn = "learn shapes.npz --atoms 4 --nonzero 2 --coder ormp"
     lines_of(run(f"{learn} -o whole.npz"))
     (folder / "m.npz").write_text("mine")
-    tell, passes = FitProgress.__call__, []
+    passes = []
 
-    def interrupt(self, iteration):
-        passes.append(iteration.rmse)
-        if len(passes) == 4:
-            raise KeyboardInterrupt
-        return tell(self, iteration)
+    def is_time(learner):
+        passes.append(learner.rmse)
+        return len(passes) == 4
 
     with monkeypatch.context() as patch:
-        patch.setattr(FitProgress, "__call__", interrupt)
+        interrupt_when(is_time, patch)
         stopped = run(f"{learn} -o m.npz --checkpoint c.npz --force --json")
     found = json.loads(stopped.stdout)
     assert (stopped.exit_code, found["error"]["kind"], found["outputs"]) == (130, "interrupted", ["m.interrupted.npz"])

@@ -24,6 +24,7 @@ from shapelex.exceptions import (
     ShapeInputError,
 )
 from shapelex.kernels.statistics import accumulate_batch, unit_scales_batch
+from tests.learning.samples import interrupt_when
 
 pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
 
@@ -364,31 +365,16 @@ class TestCitizenship:
 
 class TestInterruption:
     def test_interrupt_while_swaps_are_tried_keeps_the_best(self, monkeypatch):
-        import shapelex.estimators.progress as progress
-
         X = make_shapes(400, n_atoms=8, n_nonzero=3)
         first = sx.ShapeDictionary(n_atoms=8, n_nonzero=3, random_state=0, max_iter=0).fit(X)
-
-        def interrupt(self, state):
-            if state.plan[state.stage].kind == "swap" and state.share > 0.6:
-                raise KeyboardInterrupt
-            return False
-
-        monkeypatch.setattr(progress.FitProgress, "__call__", interrupt)
+        interrupt_when(lambda learner: learner.plan[learner.stage].kind == "swap" and learner.share > 0.6, monkeypatch)
         model = sx.ShapeDictionary(n_atoms=8, n_nonzero=3, n_swaps=10, random_state=0)
         with pytest.raises(KeyboardInterrupt):
             model.fit(X)
         assert -model.score(X) < first.rmse_
 
     def test_interrupt_keeps_the_best_and_raises(self, shapes, monkeypatch):
-        import shapelex.estimators.progress as progress
-
-        def interrupt(self, state):
-            if state.n_passes == 5:
-                raise KeyboardInterrupt
-            return False
-
-        monkeypatch.setattr(progress.FitProgress, "__call__", interrupt)
+        interrupt_when(lambda learner: learner.n_passes == 5, monkeypatch)
         model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, init="random", random_state=0, max_iter=50, tol=0)
         with pytest.raises(KeyboardInterrupt):
             model.fit(shapes)

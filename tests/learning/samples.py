@@ -1,4 +1,6 @@
-"""Rows, codes and planted dictionaries for the tests of learning."""
+"""Rows, codes, planted dictionaries and interruptions for the tests of learning."""
+
+import logging
 
 import numpy as np
 
@@ -16,7 +18,21 @@ def plain_shapes(rows, sample_weight=None):
 def learn(rows, n_atoms, n_nonzero, *, generator=None, sample_weight=None, callback=None, **options):
     """Return the best dictionary of whitened rows; `options` are those of a learner."""
     options = LearningOptions(n_atoms, n_nonzero, **options)
-    return Learner(plain_shapes(rows, sample_weight), options, np.random.default_rng(generator), callback).run()
+    learner = Learner(plain_shapes(rows, sample_weight), options, np.random.default_rng(generator))
+    for _ in learner.passes():
+        if callback is not None and callback(learner):
+            break
+    return learner.finish()
+
+
+def interrupt_when(is_time, monkeypatch):
+    """Interrupt a fit after the first pass for which a function of the learner says so."""
+
+    def tell(message, extra):
+        if is_time(extra["iteration"]):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(logging.getLogger("shapelex"), "debug", tell)
 
 
 def random_rows(n_rows, n_coordinates, seed=0, dtype=complex):

@@ -5,7 +5,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.coding import encode_rows
-from shapelex.learning.update import mutual_coherences
+from shapelex.learning.descent import mutual_coherences
 from tests.learning.samples import learn
 
 CASES = {

@@ -11,6 +11,7 @@ import shapelex as sx
 from shapelex.exceptions import CheckpointError, CheckpointWarning
 from shapelex.learning import checkpoint as checkpoint_module
 from shapelex.store.checkpoint_file import previous_path, read_checkpoint, write_checkpoint
+from tests.learning.samples import interrupt_when
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -108,17 +109,10 @@ def test_short_iterations_are_written_once_at_the_end(tmp_path, monkeypatch):
 
 
 def test_ctrl_c_keeps_all_complete_iterations(tmp_path, monkeypatch):
-    import shapelex.estimators.progress as progress
-
     X, path = make_shapes(), tmp_path / "fit.checkpoint"
     monkeypatch.setattr(checkpoint_module, "_LEAST_SECONDS", 1e9)
     with monkeypatch.context() as patch:
-
-        def interrupt(message, extra):
-            if extra["iteration"].n_passes == 4:
-                raise KeyboardInterrupt
-
-        patch.setattr(progress.logger, "debug", interrupt)
+        interrupt_when(lambda learner: learner.n_passes == 4, patch)
         with pytest.raises(KeyboardInterrupt):
             make_model("plain", checkpoint=path).fit(X)
     assert len(read_checkpoint(path)[0]["curve"]) == 4

@@ -5,8 +5,8 @@ import pytest
 
 import shapelex as sx
 from shapelex.coding.coders import Coding
-from shapelex.exceptions import CollapsedShapeError, DeviceError
-from shapelex.learning import device_pass
+from shapelex.exceptions import DeviceError
+from shapelex.learning import one_pass as passes
 from shapelex.learning.one_pass import one_pass
 from tests.devices import on_devices
 from tests.learning.samples import clustered, plain_shapes
@@ -25,7 +25,7 @@ def test_sums_are_those_of_the_cpu(dtype, distance, is_weighted, device, monkeyp
     expected = one_pass(source, Coding(rows[:6], 3, "ormp"), distance, keeps_values=True)
     tolerance = 1e-10 if dtype == np.complex128 else 1e-4
     for n_travel in (1 << 18, 37):
-        monkeypatch.setattr(device_pass, "_TRAVEL_ROWS", n_travel)
+        monkeypatch.setattr(passes, "_TRAVEL_ROWS", n_travel)
         source.kept.clear()
         for _ in range(2):  # sent, then resident
             found = one_pass(source, Coding(rows[:6], 3, "ormp", device=device), distance, keeps_values=True)
@@ -81,26 +81,9 @@ def test_shapes_far_from_the_origin_are_whitened_well(device):
 
 
 @on_devices
-def test_a_collapsed_shape_is_named(device):
-    shapes = clustered(20, 8)
-    shapes[13] = 2 + 1j
-    with pytest.raises(CollapsedShapeError, match="13"):
-        sx.ShapeDictionary(3, 1, max_iter=2, device=device).fit(shapes)
-
-
-def test_a_missing_device_leaves_a_fitted_model_as_it_was():
-    shapes = clustered(30, 8)
-    model = sx.ShapeDictionary(3, 1, max_iter=2, random_state=0).fit(shapes)
-    atoms = model.atoms_.copy()
-    with pytest.raises(DeviceError, match="device"):
-        model.set_params(device="toaster").fit(shapes)
-    assert np.array_equal(model.atoms_, atoms)
-
-
-@on_devices
 def test_the_cpu_makes_passes_over_small_sets(device, monkeypatch):
     rows = clustered(40, 12)
-    monkeypatch.setattr(device_pass, "LEAST_PASS_NS", 1e7)
+    monkeypatch.setattr(passes, "LEAST_PASS_NS", 1e7)
     fits = [sx.ShapeDictionary(6, 3, random_state=0, device=name).fit(rows) for name in ("cpu", device)]
     np.testing.assert_array_equal(fits[0].atoms_, fits[1].atoms_)
     with pytest.raises(DeviceError, match="'cuda:9'"):

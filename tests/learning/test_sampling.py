@@ -27,7 +27,7 @@ class CountingArray:
 MANY_ROWS, FEW_BYTES = 50_000, 16 * 4 * 20_000
 
 
-@pytest.mark.parametrize("batch_size", [3, 50, 333, 10_000, 60_000])
+@pytest.mark.parametrize("batch_size", [3, 50, 333, 10_000])
 def test_batches_hold_every_row_once(batch_size):
     rows = random_rows(MANY_ROWS, 4)
     weights = np.arange(float(MANY_ROWS))

@@ -3,16 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelex.coding import SparseCodes, encode_rows
-from shapelex.learning.update import (
-    DUPLICATE_COHERENCE,
-    find_idle,
-    normalized,
-    replace_atoms,
-    solve_mod,
-)
+from shapelex.coding import SparseCodes
+from shapelex.learning.descent import DUPLICATE_COHERENCE, replace_atoms, solve_mod
+from shapelex.learning.start import normalized
 from tests import strategies
-from tests.learning.samples import clustered, random_codes, random_rows
+from tests.learning.samples import random_codes, random_rows
 
 RELATIVE = 1 + 1e-12
 EYE = np.eye(8, dtype=complex)
@@ -54,16 +49,6 @@ def test_mod_does_not_depend_on_the_gram_matrix(stack, seed):
     np.testing.assert_allclose(space.unwhiten(whitened), plain, atol=1e-7 * np.abs(plain).max())
 
 
-@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-def test_updated_atoms_are_preshapes(dtype):
-    rows = clustered().astype(dtype)
-    atoms = random_rows(5, 10, dtype=dtype)
-    codes = encode_rows(rows, atoms, 2, method="ormp")
-    updated = normalized(solve(rows, codes), atoms)
-    assert updated.dtype == dtype
-    np.testing.assert_allclose(np.linalg.norm(updated, axis=1), 1, rtol=10 * np.finfo(dtype).eps)
-
-
 def test_unused_and_vanished_atoms_stay():
     rows = np.eye(3, dtype=complex)[[0, 0]]
     atoms = random_rows(3, 3)
@@ -98,5 +83,6 @@ def test_idle_atoms_give_way(atoms, usage, candidates, expected):
 def test_duplicates_are_told_in_any_pose(coherence, is_idle):
     atoms = EYE[:4].copy()
     atoms[1] = 1j * (coherence * EYE[0] + np.sqrt(1 - coherence**2) * EYE[7])
-    assert find_idle(atoms, np.array([5, 9, 9, 9.0])).tolist() == [is_idle, False, False, False]
-    assert find_idle(EYE[:4], np.array([13, 13, 14, 0.05])).tolist() == [False] * 3 + [True]
+    assert replace_atoms(atoms, np.array([5, 9, 9, 9.0]), EYE[4:7], 0.1, 2)[1].tolist() == [is_idle, *[False] * 3]
+    unused = replace_atoms(EYE[:4], np.array([13, 13, 14, 0.05]), EYE[4:], 0.1, 2)[1]
+    assert unused.tolist() == [False] * 3 + [True]

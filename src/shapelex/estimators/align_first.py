@@ -19,7 +19,13 @@ from shapelex.estimators.base import (
     count_jobs,
     preparation_of,
 )
-from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, check_verbose, with_callbacks
+from shapelex.estimators.progress import (
+    CallbackSupportMixin,
+    check_verbose,
+    follow_fit,
+    found_attributes,
+    with_callbacks,
+)
 from shapelex.estimators.shape_dictionary import RENEWED_PARAMETERS
 from shapelex.exceptions import CodesError
 from shapelex.geometry import mean_shape
@@ -175,22 +181,18 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
         rotated = _as_real_rows(_rotated(rows, mean, space))
         shapes = as_shapes(rotated, PlainRows(rotated.shape[1]), sample_weight)
         learner = Learner(shapes, self._options(space, mean), as_generator(self.random_state))
+        preparation = preparation_of(X)
 
-        def attributes(learned: PassSums) -> dict[str, Any]:
-            return {
-                "mean_": mean,
-                "atoms_": space.unwhiten(_as_complex_rows(learned.atoms)),
-                "rmse_": learned.rmse,
-                "usage_": learned.usage / learned.weight,
-                "loss_curve_": np.array(learned.curve),
-                "n_iter_": len(learned.curve) - 1,
-                "space_": space,
-                "preparation_": preparation_of(X),
-                "n_features_in_": space.n_coordinates,
-            }
+        def attributes(found: PassSums) -> dict[str, Any]:
+            atoms = space.unwhiten(_as_complex_rows(found.atoms))
+            return found_attributes(found, atoms, space, preparation, mean_=mean)
 
-        with FitProgress(self, learner, attributes, {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}):
-            self._store(attributes(learner.run()))
+        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        with follow_fit(self, learner, attributes, data) as report:
+            for _ in learner.passes():
+                if report():
+                    break
+            self.__dict__.update(attributes(learner.finish()))
         return self
 
     def encode(self, X: ArrayLike) -> SparseCodes:
@@ -296,9 +298,6 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
         if not isinstance(init, str):
             init = _as_real_rows(_rotated(space.whitened_preshapes(init, "init"), mean, space))
         return LearningOptions.of(self, init=init, n_threads=count_jobs(self.n_jobs))
-
-    def _store(self, attributes: dict[str, Any]) -> None:
-        self.__dict__.update(attributes)
 
     def _atom_rows(self) -> ComplexArray:
         return _as_real_rows(self.space_.whitened_preshapes(self.atoms_, "atoms_"))

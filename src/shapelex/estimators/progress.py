@@ -6,17 +6,21 @@ scikit-learn has callbacks since 1.9; with older versions there are none.
 import logging
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from shapelex._messages import Message, parameter
+from shapelex._typing import ComplexArray
 from shapelex._validation import check_count
-from shapelex.exceptions import ShapeInputError
-from shapelex.learning import Learner, LearningState
+from shapelex.learning import Learner
 from shapelex.learning.checkpoint import Checkpoint
 from shapelex.learning.one_pass import PassSums
+from shapelex.shapes.preparation import Preparation
+from shapelex.spaces import Space
 
 if TYPE_CHECKING:
     Method = TypeVar("Method", bound=Callable[..., Any])
@@ -56,25 +60,67 @@ def write_progress(message: str) -> None:
     sys.stderr.flush()
 
 
-class FitProgress:
-    """Follows a fit: ``with FitProgress(...):`` around the run of a learner and what stores its result.
+@contextmanager
+def follow_fit(
+    estimator: Any,
+    learner: Learner,
+    attributes: Callable[[PassSums], dict[str, Any]],
+    data: dict[str, Any],
+    checkpoint: Checkpoint | None = None,
+) -> Iterator[Callable[[], bool]]:
+    """Give the function to call after every pass, which saves and reports it, and returns whether to stop.
 
-    It saves and reports the progress after every pass, stores the best dictionary so far where the fit is interrupted,
-    and warns where plain descents had too few iterations.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The estimator that is fitted; its `verbose` says what is written to standard error.
-    learner : Learner
-        What runs.
-    attributes : callable
-        Returns, for a dictionary, the attributes of the estimator that its method ``_store`` takes.
-    data : dict
-        ``X``, ``y`` and ``metadata`` of the fit, for the callbacks.
-    checkpoint : Checkpoint, optional
-        Where the state is saved after every pass.
+    Where the fit is interrupted, the estimator gets the attributes of the best dictionary so far. A warning says where
+    plain descents had too few iterations. `data` are ``X``, ``y`` and ``metadata`` of the fit, for callbacks.
     """
+    name, plan, was_stopped = type(estimator).__name__, learner.plan, False
+    callbacks = None
+    if getattr(estimator, "_skl_callbacks", None):
+        callbacks = _Callbacks(estimator, learner, attributes, data)
+
+    def report() -> bool:
+        nonlocal was_stopped
+        if checkpoint is not None:
+            checkpoint.save()
+        best, stage = learner.result, plan[learner.stage]
+        assert best is not None
+        message = (
+            f"{name}: stage {learner.stage + 1}/{len(plan)}, iteration {learner.n_passes - 1}/{stage.n_passes - 1}, "
+            f"RMSE {learner.rmse:.6f}, best {best.rmse:.6f}"
+        )
+        logger.debug(message, extra={"iteration": learner})
+        verbose = estimator.verbose
+        if verbose > 1 or (verbose == 1 and learner.n_passes % 10 == 1 and stage.kind != "swap"):
+            write_progress(message)
+        was_stopped = callbacks is not None and callbacks.end_iteration(best)
+        return was_stopped
+
+    try:
+        yield report
+    except KeyboardInterrupt:
+        if learner.result is not None:
+            vars(estimator).update(attributes(learner.result))
+        raise
+    finally:
+        if checkpoint is not None:
+            checkpoint.finish()
+    if plan[-1].kind == "first" and plan[-1].n_passes > 1 and not (learner.converged or was_stopped):
+        warnings.warn(
+            Message(
+                f"The dictionary still changed after {parameter('max_iter', estimator.max_iter)} iterations, by more "
+                f"than {estimator.tol:g} of its loss: raise {parameter('max_iter')}, or {parameter('tol')}."
+            ),
+            ConvergenceWarning,
+            stacklevel=6,
+        )
+    if estimator.verbose:
+        write_progress(f"{name}: finished, RMSE {estimator.rmse_:.6f} after {estimator.n_iter_} iterations")
+    if callbacks is not None:
+        callbacks.end()
+
+
+class _Callbacks:
+    """What scikit-learn's callbacks are told of a fit: its descents, one for each stage, and their iterations."""
 
     def __init__(
         self,
@@ -82,85 +128,49 @@ class FitProgress:
         learner: Learner,
         attributes: Callable[[PassSums], dict[str, Any]],
         data: dict[str, Any],
-        checkpoint: Checkpoint | None = None,
     ) -> None:
-        self._estimator, self._attributes, self._data, self._checkpoint = estimator, attributes, data, checkpoint
-        self._learner = learner
-        self._root: Any = None
+        self._learner, self._attributes, self._known = learner, attributes, {"estimator": estimator, **data}
+        self._root = estimator._init_callback_context(max_subtasks=len(learner.plan))
+        self._root.call_on_fit_task_begin(**self._known)
         self._descent: Any = None
-        self._stage = 0
-        self._was_stopped = False
-        learner.callback = self
-        if getattr(estimator, "_skl_callbacks", None):
-            self._root = estimator._init_callback_context(max_subtasks=len(learner.state.plan))
-            self._root.call_on_fit_task_begin(estimator=estimator, **data)
 
-    def __call__(self, state: LearningState) -> bool:
-        """Save and report one pass; return whether a callback asks to stop."""
-        if self._checkpoint is not None:
-            self._checkpoint.save(state, self._learner.generator)
-        assert state.result is not None
-        stage = state.plan[state.stage]
-        message = (
-            f"{type(self._estimator).__name__}: stage {state.stage + 1}/{len(state.plan)}, iteration "
-            f"{state.n_passes - 1}/{stage.n_passes - 1}, RMSE {state.rmse:.6f}, best {state.result.rmse:.6f}"
-        )
-        logger.debug(message, extra={"iteration": state})
-        verbose = self._estimator.verbose
-        if verbose > 1 or (verbose == 1 and state.n_passes % 10 == 1 and stage.kind != "swap"):
-            write_progress(message)
-        if self._root is not None:
-            self._was_stopped = self._notify_callbacks(state, state.result)
-        return self._was_stopped
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        found, state = self._estimator, self._learner.state
-        if self._checkpoint is not None:
-            self._checkpoint.finish()
-        if kind is KeyboardInterrupt and state.result is not None:
-            found._store(self._attributes(state.result))
-        if kind is not None and issubclass(kind, ShapeInputError):
-            # A sample or a batch does not know the numbers of its shapes.
-            self._learner.shapes.check_all()
-        if kind is not None:
-            return
-        last = state.plan[-1]
-        if last.kind == "first" and last.n_passes > 1 and not (state.converged or self._was_stopped):
-            warnings.warn(
-                Message(
-                    f"The dictionary still changed after {parameter('max_iter', found.max_iter)} iterations, by more "
-                    f"than {found.tol:g} of its loss: raise {parameter('max_iter')}, or {parameter('tol')}."
-                ),
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-        if found.verbose:
-            write_progress(f"{type(found).__name__}: finished, RMSE {found.rmse_:.6f} after {found.n_iter_} iterations")
-        if self._root is not None:
+    def end_iteration(self, best: PassSums) -> bool:
+        """Return whether a callback asks to stop."""
+        learner = self._learner
+        if learner.n_passes == 1:
             self._end_descent()
-            self._root.call_on_fit_task_end(
-                estimator=found, **self._data, reconstruction_attributes=lambda: vars(found).copy()
-            )
-
-    def _notify_callbacks(self, state: LearningState, best: PassSums) -> bool:
-        estimator = self._estimator
-        if self._descent is None or state.stage != self._stage:
-            self._end_descent()
-            self._stage = state.stage
-            self._descent = self._root.subcontext(task_name="descent", max_subtasks=state.plan[state.stage].n_passes)
-            self._descent.call_on_fit_task_begin(estimator=estimator, **self._data)
+        if self._descent is None:
+            n_passes = learner.plan[learner.stage].n_passes
+            self._descent = self._root.subcontext(task_name="descent", max_subtasks=n_passes)
+            self._descent.call_on_fit_task_begin(**self._known)
         task = self._descent.subcontext(task_name="iteration")
-        task.call_on_fit_task_begin(estimator=estimator, **self._data)
-        return bool(
-            task.call_on_fit_task_end(
-                estimator=estimator, **self._data, reconstruction_attributes=lambda: self._attributes(best)
-            )
-        )
+        task.call_on_fit_task_begin(**self._known)
+        return bool(task.call_on_fit_task_end(**self._known, reconstruction_attributes=lambda: self._attributes(best)))
+
+    def end(self) -> None:
+        """Tell that the estimator is fitted."""
+        self._end_descent()
+        fitted = dict(vars(self._known["estimator"]))
+        self._root.call_on_fit_task_end(**self._known, reconstruction_attributes=lambda: fitted)
 
     def _end_descent(self) -> None:
         if self._descent is not None:
-            self._descent.call_on_fit_task_end(estimator=self._estimator, **self._data)
+            self._descent.call_on_fit_task_end(**self._known)
             self._descent = None
+
+
+def found_attributes(
+    found: PassSums, atoms: ComplexArray, space: Space, preparation: Preparation | None, **others: Any
+) -> dict[str, Any]:
+    """Return the attributes of an estimator that has learned a dictionary."""
+    return {
+        "atoms_": atoms,
+        "rmse_": found.rmse,
+        "usage_": found.usage / found.weight,
+        "loss_curve_": np.array(found.curve),
+        "n_iter_": len(found.curve) - 1,
+        "space_": space,
+        "preparation_": preparation,
+        "n_features_in_": space.n_coordinates,
+        **others,
+    }

@@ -1,6 +1,7 @@
 """The dictionary of planar shapes, as a scikit-learn transformer."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,14 +15,20 @@ from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind
 from shapelex.estimators.base import as_generator, count_jobs, preparation_of
 from shapelex.estimators.fitted_dictionary import FittedDictionary
-from shapelex.estimators.progress import CallbackSupportMixin, FitProgress, check_verbose, with_callbacks
-from shapelex.exceptions import ParameterError, ShapeInputError
+from shapelex.estimators.progress import (
+    CallbackSupportMixin,
+    check_verbose,
+    follow_fit,
+    found_attributes,
+    with_callbacks,
+)
+from shapelex.exceptions import ParameterError
 from shapelex.geometry.matching import DictionaryStability
 from shapelex.learning import Learner, LearningOptions
 from shapelex.learning.checkpoint import Checkpoint
 from shapelex.learning.one_pass import PassSums
-from shapelex.learning.sampling import TrainingSample, open_incomplete
-from shapelex.learning.stability import measure_stability
+from shapelex.learning.sampling import draw_rows, open_incomplete, take_part
+from shapelex.learning.stability import STABILITY_ROWS, measure_stability
 from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Space
 from shapelex.store.schema import Array, Count, Group, Number, Schema
@@ -277,16 +284,19 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         if self.batch_size is None:
             shapes = open_incomplete(shapes)
         options, generator = self._options(shapes.space), as_generator(self.random_state)
+        # Of another generator: what is learned does not depend on it.
+        seed = int(deepcopy(generator).integers(2**63))
+        chosen = draw_rows(shapes, max(STABILITY_ROWS, 20 * self.n_atoms), np.random.default_rng((seed, 0)))
         learner = Learner(shapes, options, generator)
-        sample = TrainingSample.draw(shapes, options, generator)
+        sample = take_part(shapes, chosen), options, seed
         attributes = partial(_attributes_of, learner=learner, preparation=preparation_of(X), sample=sample)
-        checkpoint = None
-        if self.checkpoint is not None:
-            checkpoint = Checkpoint(self.checkpoint, shapes, options, self.random_state)
-            checkpoint.load(learner.state, generator)
+        checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, learner, self.random_state)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        with FitProgress(self, learner, attributes, data, checkpoint):
-            self._store(attributes(learner.run()))
+        with follow_fit(self, learner, attributes, data, checkpoint) as report:
+            for _ in learner.passes():
+                if report():
+                    break
+            self.__dict__.update(attributes(learner.finish()))
         return self
 
     @single_blas_thread()
@@ -329,20 +339,18 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             )
         else:
             shapes, preparation = self._open_new_input(X, sample_weight), self.preparation_
-        options = self._options(shapes.space, batch_size=len(shapes))
+        options = self._options(shapes.space, batch_size=len(shapes), max_iter=1)
         learner = Learner(shapes, options, as_generator(self.random_state))
-        state = learner.state
         if not is_first:
-            state.n_batches, state.atoms = max(self.n_iter_, 1), self._atom_rows()
-            state.curve = self.loss_curve_.tolist()
-            state.memory = replace(self._memory, loss=self.rmse_**2 * self._memory.weight)
-        try:
-            learned = learner.learn_batch()
-        except ShapeInputError:
-            # The sample does not know the numbers of its shapes.
-            shapes.check_all()
-            raise
-        self._store({**_attributes_of(learned, learner, preparation), "n_iter_": state.n_batches})
+            # As after the batches before.
+            learner.stage, learner.n_batches = len(learner.plan) - 1, max(self.n_iter_, 1)
+            learner.atoms, learner.curve = self._atom_rows(), self.loss_curve_.tolist()
+            memory = self._memory
+            learner.memory = replace(memory, loss=self.rmse_**2 * memory.weight, worst_rows=memory.products[:0])
+        for _ in learner.passes():
+            pass
+        assert learner.best is not None
+        self.__dict__.update(_attributes_of(learner.best, learner, preparation), n_iter_=learner.n_batches)
         return self
 
     @property
@@ -368,25 +376,28 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
             then there are no shapes to compute it from.
         """
         check_is_fitted(self)
-        if hasattr(self, "_stability"):
-            return self._stability
-        sample: TrainingSample | None = getattr(self, "_sample", None)
+        known: DictionaryStability | None = getattr(self, "_stability", None)
+        if known is not None:
+            return known
+        sample = getattr(self, "_sample", None)
         if sample is None:
             raise AttributeError(
                 "stability_ is not known, and this dictionary has no shapes to compute it from: the model was saved "
                 "before stability_ was computed, or changed by partial_fit. Call fit with the shapes, read stability_, "
                 "and save the model after that."
             )
-        options = replace(sample.options, n_threads=count_jobs(self.n_jobs), device=self.device)
+        shapes, options, seed = sample
+        # The runs are independent: none begins with given atoms.
+        init = options.init if isinstance(options.init, str) else "auto"
+        options = replace(options, init=init, n_threads=count_jobs(self.n_jobs), device=self.device)
         with single_blas_thread():
-            found = measure_stability(self._atom_rows(), replace(sample, options=options.for_local_shapes()))
-        self._stability: DictionaryStability = found
-        del self._sample
+            found = measure_stability(self._atom_rows(), shapes, options.for_local_shapes(), seed)
+        self._stability, self._sample = found, None
         return found
 
     def __dir__(self) -> list[str]:
         # scikit-learn's dir(), its HTML and debuggers read every attribute: displaying a model would learn two more.
-        is_computed = hasattr(self, "_stability")
+        is_computed = getattr(self, "_stability", None) is not None
         names = (name for name in object.__dir__(self) if name != "stability_" or is_computed)
         return [name for name in names if hasattr(self, name)]
 
@@ -437,27 +448,13 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         self._options(self.space_)
         self._atom_rows()
 
-    def _store(self, attributes: dict[str, Any]) -> None:
-        for name in ("_stability", "_sample"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update(attributes)
-
 
 def _attributes_of(
-    learned: PassSums, learner: Learner, preparation: Preparation | None, sample: TrainingSample | None = None
+    found: PassSums, learner: Learner, preparation: Preparation | None, sample: Any = None
 ) -> dict[str, Any]:
     """Return the attributes of an estimator with this dictionary."""
-    space, later = learner.shapes.space, learner.state.memory or learned
-    return {
-        "atoms_": space.unwhiten(learned.atoms),
-        "rmse_": learned.rmse,
-        "usage_": learned.usage / learned.weight,
-        "loss_curve_": np.array(learned.curve),
-        "n_iter_": len(learned.curve) - 1,
-        "space_": space,
-        "preparation_": preparation,
-        "n_features_in_": space.n_coordinates,
-        # What later batches are added to.
-        "_memory": PassSums(later.gram, later.products, later.usage, later.weight),
-        "_sample": sample,
-    }
+    space, later = learner.shapes.space, learner.memory or found
+    # What later batches are added to.
+    memory = PassSums(later.gram, later.products, later.usage, later.weight)
+    known = {"_memory": memory, "_sample": sample, "_stability": None}
+    return found_attributes(found, space.unwhiten(found.atoms), space, preparation, **known)

@@ -1,6 +1,6 @@
 """Dictionaries learned from shapes."""
 
-from shapelex.learning.descent import Learner, LearningState
+from shapelex.learning.descent import Learner
 from shapelex.learning.options import LearningOptions
 
-__all__ = ["Learner", "LearningOptions", "LearningState"]
+__all__ = ["Learner", "LearningOptions"]

@@ -2,29 +2,28 @@
 
 This is algorithm 1 of the paper (section 5.1, "Dictionary update with MOD"). A fit is a sequence of *stages*, each a
 descent from some atoms, over a sample or over all shapes; mini-batches are a stage whose updates remember the batches
-before. All that a fit needs to go on is its :class:`LearningState`; a checkpoint stores it, callbacks get it, and the
-attributes of an estimator come from it.
+before. All that a fit needs to go on is its :class:`LearningState`, which a checkpoint stores.
+
+Nothing here depends on the Gram matrix of the space: it cancels from the update (paper, appendix, "Two lemmas").
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.linalg import eigh, lapack
 
-from shapelex._typing import ComplexArray
+from shapelex._typing import BoolArray, ComplexArray, FloatArray
+from shapelex.exceptions import ShapeInputError
 from shapelex.learning.one_pass import PassSums, one_pass
-from shapelex.learning.options import LearningOptions
+from shapelex.learning.options import LearningOptions, Stage, make_plan
 from shapelex.learning.sampling import draw_rows, shuffled_batches, take_part
-from shapelex.learning.start import check_enough, draw_index, initial_atoms, tails, tree
-from shapelex.learning.update import mutual_coherences, normalized, replace_atoms, solve_mod
+from shapelex.learning.start import check_enough, draw_index, initial_atoms, normalized, tails, tree
 from shapelex.shapes.storage import ArrayShapes, Shapes
+from shapelex.spaces.base import row_norms
 
 SAMPLE_ROWS = 2000
 """Number of shapes of the sample, or 20 for each atom if that is more."""
-
-STEP = 1.9
-"""Updates of the sample go so many times as far as to the least-squares dictionary: for given codes, every factor below
-2 lowers the error."""
 
 HOLD = 1.0
 """Each atom of the start counts as so many shapes of mean weight where atoms are held near it, as long as the loss is
@@ -40,40 +39,32 @@ FORGETTING_POWER = 0.7
 batches: it grows, so the dictionary settles, but slower than ``t``, so the codes of the first poor dictionaries fade.
 """
 
-_FIRST_PASSES, _SAMPLE_PASSES, _SWAP_PASSES, _FULL_PASSES = 15, 45, 8, 3
-_SWAP_TOL = 1e-3
+DUPLICATE_COHERENCE = 0.9995
+"""Two atoms ``d, e`` are duplicates where ``|d* e|`` is above this: they are less than 0.032 apart in full distance,
+and a code that tells them apart needs opposite weights of up to 32."""
+
+UNUSED_SHARE = 0.01
+"""An atom counts as unused where fewer shapes use it than this share of the average atom's."""
+
 # Losses of a sample, or of batches, say nothing about those of all shapes.
 _LAST_KINDS = ("all", "batches")
 # The shortest step towards an update that would raise the objective, before none is taken.
 _LEAST_STEP = 0.0625
 # Root mean squared distances that are rounding errors.
 _PERFECT_RMSE = 1.5e-8
+# Relative to a diagonal of ones. Above it, Cholesky loses at most ten of its sixteen digits; below it, the rank is in
+# question, and eigenvalues decide.
+_LEAST_PIVOT = 1e-10
+# Copies to rounding are duplicates even where shapes are approximated perfectly.
+_LEAST_DUPLICATE_DISTANCE2 = 1e-8
 
 
-@dataclass(frozen=True)
-class Stage:
-    """A part of a fit: a descent of at most `n_passes` passes from atoms that `kind` says.
-
-    ``"tails"``, ``"tree"`` and ``"first"`` (drawn or given) are starts, ``"settle"`` goes on from the present
-    dictionary, ``"swap"`` from the present one with another atom, ``"best"`` from the best one, ``"all"`` from the best
-    one over all shapes, and ``"batches"`` reads all shapes in mini-batches.
-    """
-
-    kind: str
-    n_passes: int
-    tol: float
-    on_sample: bool = True
-    step: float = STEP
-
-
-@dataclass
+@dataclass(eq=False)
 class LearningState:
     """Where a fit stands.
 
     Parameters
     ----------
-    plan : list of Stage
-        The stages of the fit.
     seed : int
         Seed of the draw of the sample.
     stage : int
@@ -104,7 +95,6 @@ class LearningState:
         Sums of the mini-batches that are remembered.
     """
 
-    plan: list[Stage]
     seed: int = 0
     stage: int = 0
     n_passes: int = 0
@@ -120,9 +110,30 @@ class LearningState:
     best: PassSums | None = None
     memory: PassSums | None = None
 
+
+class Learner(LearningState):
+    """Learns a dictionary: ``for _ in learner.passes(): ...``, then ``learner.finish()``.
+
+    Parameters
+    ----------
+    shapes : Shapes
+        What to learn from.
+    options : LearningOptions
+        What to learn and how.
+    generator : numpy.random.Generator
+        The only source of randomness.
+    """
+
+    def __init__(self, shapes: Shapes, options: LearningOptions, generator: np.random.Generator) -> None:
+        super().__init__()
+        self.shapes, self.options, self.generator = shapes, options, generator
+        self.sample: Shapes = shapes
+        self.n_sample = max(SAMPLE_ROWS, 20 * options.n_atoms)
+        self.plan = make_plan(options, len(shapes) > self.n_sample)
+
     @property
     def result(self) -> PassSums | None:
-        """The best dictionary so far, at any moment: during a callback, or after an interruption."""
+        """The best dictionary so far, at any moment: between two passes, or after an interruption."""
         best = self.best or self.current
         if self.found is not None and (
             best is None or self.plan[self.stage].kind in _LAST_KINDS or self.found.loss < best.loss
@@ -138,110 +149,66 @@ class LearningState:
     @property
     def share(self) -> float:
         """About which part of the fit is done."""
-        return (self.stage + self.n_passes / max(self.plan[self.stage].n_passes, 1)) / len(self.plan)
+        return (self.stage + self.n_passes / self.plan[self.stage].n_passes) / len(self.plan)
 
+    def passes(self) -> Iterator[None]:
+        """Make the passes that are left, one at a time; the fit may be stopped after each."""
+        options = self.options
+        try:
+            self._prepare()
+            for stage in self.plan[self.stage :]:
+                # A resumed stage has its atoms.
+                if self.atoms is None:
+                    self._begin(stage)
+                while self.n_passes < stage.n_passes and not self.converged:
+                    batches: Iterable[Shapes] = [self.sample if stage.on_sample else self.shapes]
+                    if stage.kind == "batches":
+                        batches = shuffled_batches(self.shapes, options.batch_size or len(self.shapes), self.generator)
+                    loss = weight = 0.0
+                    for batch in batches:
+                        found = self._learn(batch, stage)
+                        loss += found.loss
+                        weight += found.weight
+                    self._judge(stage, loss / weight)
+                    yield
+                self._end(stage)
+        except ShapeInputError:
+            # A sample or a batch does not know the numbers of its shapes.
+            self.shapes.check_all()
+            raise
 
-Callback = Callable[[LearningState], bool | None]
-"""Called after every pass over the shapes; returning True ends the run."""
-
-
-class Learner:
-    """Learns a dictionary.
-
-    Parameters
-    ----------
-    shapes : Shapes
-        What to learn from.
-    options : LearningOptions
-        What to learn and how.
-    generator : numpy.random.Generator
-        The only source of randomness.
-    callback : callable, optional
-        Called after every pass.
-    """
-
-    def __init__(
-        self,
-        shapes: Shapes,
-        options: LearningOptions,
-        generator: np.random.Generator,
-        callback: Callback | None = None,
-    ) -> None:
-        self.shapes, self.options, self.generator, self.callback = shapes, options, generator, callback
-        self.sample: Shapes = shapes
-        self.sample_options = options.for_local_shapes() if shapes.is_remote else options
-        self.n_sample = max(SAMPLE_ROWS, 20 * options.n_atoms)
-        self.state = LearningState(make_plan(options, len(shapes) > self.n_sample))
-        self._mean_weight = 1.0 if shapes.weights is None else float(shapes.weights[shapes.weights > 0].mean())
-
-    def run(self) -> PassSums:
-        """Make the stages that are left, and return the best dictionary."""
-        state, options = self.state, self.options
-        self._prepare()
-        is_stopped = False
-        for stage in state.plan[state.stage :]:
-            # A resumed stage has its atoms.
-            if state.atoms is None:
-                self._begin(stage)
-            while state.n_passes < stage.n_passes and not state.converged and not is_stopped:
-                batches: Iterable[Shapes] = [self.sample if stage.on_sample else self.shapes]
-                if stage.kind == "batches":
-                    assert options.batch_size is not None
-                    batches = shuffled_batches(self.shapes, options.batch_size, self.generator)
-                loss = weight = 0.0
-                for batch in batches:
-                    found = self._learn(batch, stage)
-                    loss += found.loss
-                    weight += found.weight
-                self._judge(stage, loss / weight)
-                is_stopped = self.callback is not None and bool(self.callback(state))
-            self._end(stage)
-            if is_stopped:
-                break
-        best = state.result
-        if best is not None and options.batch_size is None and not options.is_fast:
+    def finish(self) -> PassSums:
+        """Return the best dictionary, with what is known of all shapes."""
+        if self.atoms is not None:
+            self._end(self.plan[self.stage])
+        best, options = self.result, self.options
+        assert best is not None
+        if options.batch_size is None and not options.is_fast:
             return best
         # What is known is about other codes, or about batches.
-        atoms = self._first_atoms() if best is None else best.atoms
-        found = one_pass(self.shapes, options.coding(atoms, fast=False), options.distance)
-        curve = [] if best is None else best.curve
-        return replace(found, curve=curve if options.batch_size is None else [*curve, found.mean_loss])
-
-    def learn_batch(self) -> PassSums:
-        """Update the dictionary of the state by the shapes as one batch; without one they give the first dictionary."""
-        state = self.state
-        *starts, stage = state.plan
-        if state.atoms is None:
-            self._prepare()
-            for start in starts:
-                self._begin(start)
-                self._learn(self.sample, start)
-                self._end(start)
-            self._begin(stage)
-        state.stage = len(starts)
-        state.curve.append(self._learn(self.shapes, stage).mean_loss)
-        assert state.result is not None
-        return state.result
+        found = one_pass(self.shapes, options.coding(best.atoms, fast=False), options.distance)
+        return replace(found, curve=best.curve if options.batch_size is None else [*best.curve, found.mean_loss])
 
     def _prepare(self) -> None:
         """Check the shapes, and draw the sample."""
-        state, shapes = self.state, self.shapes
+        shapes = self.shapes
         if isinstance(shapes, ArrayShapes):
             shapes.keep_scales()
-        if state.stage == 0 and state.atoms is None:
+        if self.stage == 0 and self.atoms is None:
             check_enough(shapes, self.options.n_atoms)
-            state.seed = int(self.generator.integers(2**31))
-        if state.plan[0].on_sample:
-            chosen = draw_rows(shapes, self.n_sample, np.random.default_rng(state.seed))
+            self.seed = int(self.generator.integers(2**31))
+        if any(stage.on_sample for stage in self.plan[self.stage :]):
+            chosen = draw_rows(shapes, self.n_sample, np.random.default_rng(self.seed))
             if not isinstance(shapes, ArrayShapes) or len(chosen) < len(shapes):
                 self.sample = take_part(shapes, chosen)
                 self.sample.keep_scales()
 
     def _begin(self, stage: Stage) -> None:
         """Find the atoms of the first pass of a stage."""
-        state, options, sample = self.state, self.options, self.sample
-        state.n_passes, state.step, state.converged = 0, 1.0, False
-        state.curve, state.start, state.found = [], None, None
+        options, sample = self.options, self.sample
+        self.n_passes, self.step, self.converged = 0, 1.0, False
+        self.curve, self.start, self.found = [], None, None
+        before = self.best if stage.kind in ("all", "best") else self.current
         if stage.kind in ("tails", "tree"):
             rows = sample.space.unit_rows(sample.take(np.arange(len(sample))))
             weights = sample.weights_of(slice(None))
@@ -249,100 +216,93 @@ class Learner:
                 made = tails(rows, weights, options.n_atoms, self.generator)
             else:
                 made = tree(rows, weights, options.n_atoms)
-            state.atoms = made.astype(rows.dtype)
+            self.atoms = made.astype(rows.dtype)
             if options.tie is None and options.swaps == 0:
-                state.start = state.atoms
-            return
-        before = state.best if stage.kind in ("all", "best") else state.current
-        if before is None or stage.kind == "first":
-            state.atoms = self._first_atoms()
-            return
-        state.atoms = self._swapped(before) if stage.kind == "swap" else before.atoms
-        if stage.kind != "batches":
-            state.curve, state.start = [*before.curve], before.start
+                self.start = self.atoms
+        elif before is None or stage.kind == "first":
+            self.atoms = initial_atoms(self.shapes, options.n_atoms, options.init, self.generator)
+        else:
+            self.atoms = self._swapped(before) if stage.kind == "swap" else before.atoms
+            if stage.kind != "batches":
+                self.curve, self.start = [*before.curve], before.start
 
     def _learn(self, batch: Shapes, stage: Stage) -> PassSums:
         """Code some shapes, and update the atoms for the next pass."""
-        state = self.state
-        options = self.options if batch is self.shapes else self.sample_options
-        assert state.atoms is not None
-        atoms = state.atoms.astype(np.result_type(state.atoms.dtype, batch.dtype), copy=False)
+        assert self.atoms is not None
+        is_brought = self.shapes.is_remote and batch is not self.shapes
+        options = self.options.for_local_shapes() if is_brought else self.options
+        atoms = self.atoms.astype(np.result_type(self.atoms.dtype, batch.dtype), copy=False)
         keeps_values = options.swaps > 0 and stage.on_sample
         found = one_pass(batch, options.coding(atoms), options.distance, keeps_values=keeps_values)
         candidates, found.worst_rows = found.worst_rows, found.worst_rows[:0]
-        found.worst_values, found.start = found.worst_values[:0], state.start
+        found.worst_values, found.start = found.worst_values[:0], self.start
         if stage.kind == "batches":
-            state.n_batches += 1
-            kept = 1 - state.n_batches**-FORGETTING_POWER
-            memory = found if state.memory is None else state.memory.plus(found, kept)
-            state.memory = replace(memory)
-            state.atoms = self._updated(memory, candidates, 1.0)
-            state.found = replace(state.memory, atoms=state.atoms)
+            self.n_batches += 1
+            kept = 1 - self.n_batches**-FORGETTING_POWER
+            self.memory = found if self.memory is None else self.memory.plus(found, kept)
+            self._update(self.memory, candidates, 1.0)
+            self.found = replace(self.memory, atoms=self.atoms)
             return found
         base = found
-        if state.found is None or found.loss < state.found.loss:
-            state.found = found
+        if self.found is None or found.loss < self.found.loss:
+            self.found = found
         elif options.distance != "full":
             # The reweighted update solves a linear model of the other distances, which may promise too much.
-            base, state.step = state.found, state.step / 2
-        state.atoms = self._updated(base, candidates, state.step * (1.0 if state.n_passes == 0 else stage.step))
+            base, self.step = self.found, self.step / 2
+        self._update(base, candidates, self.step * (1.0 if self.n_passes == 0 else stage.step))
         return found
 
-    def _updated(self, sums: PassSums, candidates: ComplexArray, step: float) -> ComplexArray:
-        """Return the dictionary that follows from the sums of a pass; `candidates` take the places of idle atoms."""
-        state, atoms, start = self.state, sums.atoms, self.state.start
-        gram, products, loss = sums.gram, sums.products, sums.mean_loss
+    def _update(self, sums: PassSums, candidates: ComplexArray, step: float) -> None:
+        """Set the atoms that follow from the sums of a pass; `candidates` take the places of idle atoms."""
+        atoms, start, loss = sums.atoms, self.start, sums.mean_loss
+        gram, products = sums.gram, sums.products
         if start is not None:
             # Each atom of the start, rotated onto its atom, is one more shape, coded by it alone.
-            share = min(1.0, 2 * loss / max(*state.curve[:1], loss, np.finfo(float).tiny))
+            share = min(1.0, 2 * loss / max(*self.curve[:1], loss, np.finfo(float).tiny))
             turns = np.vecdot(start, atoms)
             turns = turns / np.maximum(np.abs(turns), np.finfo(float).tiny)
-            weight = HOLD * share * self._mean_weight
+            given = self.shapes.weights
+            weight = HOLD * share * (1.0 if given is None else float(given[given > 0].mean()))
             gram, products = gram + weight * np.eye(len(gram)), products + weight * turns[:, None] * start
         updated = normalized(solve_mod(gram, products), atoms)
         if step != 1:
             updated = normalized(atoms + step * (updated - atoms), updated)
-        updated, is_replaced = replace_atoms(updated, sums.usage, candidates, loss, self.options.n_nonzero)
-        state.n_replaced = int(is_replaced.sum())
-        if state.n_replaced and start is not None:
-            state.start = np.where(is_replaced[:, None], updated, start)
-        if state.n_replaced and state.memory is not None:
+        self.atoms, is_replaced = replace_atoms(updated, sums.usage, candidates, loss, self.options.n_nonzero)
+        self.n_replaced = int(is_replaced.sum())
+        if self.n_replaced and start is not None:
+            self.start = np.where(is_replaced[:, None], self.atoms, start)
+        if self.n_replaced and self.memory is not None:
             # What is remembered of atoms that were replaced is about their predecessors.
-            memory, kept = state.memory, ~is_replaced
+            memory, kept = self.memory, ~is_replaced
             memory.gram = memory.gram * kept[:, None] * kept
             memory.products, memory.usage = memory.products * kept[:, None], memory.usage * kept
-        return updated
 
     def _judge(self, stage: Stage, loss: float) -> None:
         """Note the mean loss of a pass, and whether the stage has settled."""
-        state = self.state
-        assert state.atoms is not None
-        rounding = 64 * float(np.finfo(state.atoms.dtype).eps)
-        state.n_passes += 1
-        state.curve.append(loss)
-        if state.n_passes == 1:
+        assert self.atoms is not None
+        self.n_passes += 1
+        self.curve.append(loss)
+        if self.n_passes == 1:
             return
-        before, rmse = float(np.sqrt(state.curve[-2])), state.rmse
+        rounding = 64 * float(np.finfo(self.atoms.dtype).eps)
+        before, rmse = float(np.sqrt(self.curve[-2])), self.rmse
         is_settled = abs(before - rmse) <= stage.tol * before + rounding
         is_perfect = max(before, rmse) <= max(rounding, _PERFECT_RMSE)
-        state.converged = is_perfect or (is_settled and state.n_replaced == 0) or state.step < _LEAST_STEP
+        self.converged = is_perfect or (is_settled and self.n_replaced == 0) or self.step < _LEAST_STEP
 
     def _end(self, stage: Stage) -> None:
         """Keep what a stage found where it is good enough; later stages go on from it."""
-        state, found = self.state, self.state.found
-        if found is not None:
-            found.curve = state.curve
-            limit = {"tree": 1.0, "swap": 1 + LOOSE}.get(stage.kind, np.inf)
-            if state.current is None or found.rmse < limit * state.current.rmse:
-                state.current = found
-            is_better = state.best is None or found.loss < state.best.loss
-            if stage.kind in _LAST_KINDS or (is_better and stage.kind not in ("tails", "tree")):
-                state.best = found
-        state.stage += 1
-        state.atoms = state.found = None
-
-    def _first_atoms(self) -> ComplexArray:
-        return initial_atoms(self.shapes, self.options.n_atoms, self.options.init, self.generator)
+        found = self.found
+        assert found is not None
+        found.curve = self.curve
+        limit = {"tree": 1.0, "swap": 1 + LOOSE}.get(stage.kind, np.inf)
+        if self.current is None or found.rmse < limit * self.current.rmse:
+            self.current = found
+        is_better = self.best is None or found.loss < self.best.loss
+        if stage.kind in _LAST_KINDS or (is_better and stage.kind not in ("tails", "tree")):
+            self.best = found
+        self.stage += 1
+        self.atoms = self.found = None
 
     def _swapped(self, current: PassSums) -> ComplexArray:
         """Replace an atom of little worth by a badly coded shape, both drawn."""
@@ -357,22 +317,67 @@ class Learner:
         return atoms
 
 
-def make_plan(options: LearningOptions, has_more: bool) -> list[Stage]:
-    """Return the stages of a fit; `has_more` says whether there are more shapes than the sample has."""
-    most, tol, swaps = options.max_iter + 1, options.tol, options.swaps
-    is_auto = isinstance(options.init, str) and options.init == "auto"
-    if options.batch_size is not None:
-        starts = [Stage("tails", 1, tol), Stage("tree", 1, tol)] if is_auto else []
-        return [*starts, Stage("batches", options.max_iter, tol, on_sample=False)]
-    if not is_auto and swaps == 0:
-        # From given atoms every descent would be the same.
-        n_descents = options.n_restarts if isinstance(options.init, str) else 1
-        return [Stage("first", most, tol, on_sample=False, step=1.0)] * n_descents
-    starts = [Stage("first", min(_SAMPLE_PASSES, most), tol)]
-    settle = Stage("settle", min(_SAMPLE_PASSES, most), tol)
-    if is_auto:
-        first = Stage("tails", min(_FIRST_PASSES, most), tol)
-        starts = [first, replace(first, kind="tree"), *[settle] * (most > 1)]
-    search = [*starts, *[Stage("swap", min(_SWAP_PASSES, most), _SWAP_TOL)] * swaps]
-    plan = [*search * options.n_restarts, replace(settle, kind="best")] if swaps else search
-    return [*plan, Stage("all", min(_FULL_PASSES, most), tol, on_sample=False, step=1.0)] if has_more else plan
+def solve_mod(gram: ComplexArray, products: ComplexArray) -> ComplexArray:
+    """Return the least-squares dictionary of given codes, before normalization: rows of unused atoms are zero.
+
+    ``D = A⁺ X``, from ``S D = T``: by Cholesky where ``S`` has full rank, else by its pseudo-inverse. No dictionary has
+    a smaller loss with these codes.
+    """
+    solution = np.zeros_like(products)
+    used = np.flatnonzero(gram.diagonal().real > 0)
+    if not len(used):
+        return solution
+    gram, products = gram[np.ix_(used, used)], products[used]
+    # Unit diagonal first: how often an atom is used should not count as ill-conditioning.
+    scale = 1 / np.sqrt(gram.diagonal().real)[:, None]
+    factor, info = lapack.zpotrf(scale * gram * scale.T, lower=1)
+    if info == 0 and factor.diagonal().real.min() ** 2 > _LEAST_PIVOT:
+        solution[used] = scale * lapack.zpotrs(factor, scale * products, lower=1)[0]
+        return solution
+    # Least norm is a matter of the unscaled unknowns.
+    values, vectors = eigh(gram, check_finite=False)
+    kept: BoolArray = values > len(gram) * np.finfo(np.float64).eps * values[-1]
+    basis = vectors[:, kept]
+    solution[used] = basis @ ((basis.conj().T @ products) / values[kept, None])
+    return solution
+
+
+def mutual_coherences(atoms: ComplexArray) -> FloatArray:
+    """Return the moduli ``|d_i* d_j|`` of all pairs of atoms, with zeros on the diagonal."""
+    moduli: FloatArray = np.abs(atoms.conj() @ atoms.T)
+    np.fill_diagonal(moduli, 0)
+    return moduli
+
+
+def replace_atoms(
+    atoms: ComplexArray, usage: FloatArray, candidates: ComplexArray, loss: float, n_nonzero: int
+) -> tuple[ComplexArray, BoolArray]:
+    """Put badly approximated shapes in the place of idle atoms; return the dictionary and which were replaced.
+
+    An atom is idle where it is unused, zero, or the less used one of duplicates. `candidates` are whitened pre-shapes.
+    A shape takes a place only if it is not a duplicate of another atom, so copies of one shape never fill two places.
+    Where no distinct shape is left, atoms stay: they do no harm. Atoms that stand for shapes alone (`n_nonzero` is 1)
+    may be close where all shapes are: they are duplicates where they are closer than a quarter of the distance from the
+    shapes to them, whose mean square is `loss`.
+    """
+    coherence = DUPLICATE_COHERENCE
+    if n_nonzero == 1:
+        coherence = max(coherence, float(np.sqrt(max(1 - max(loss / 16, _LEAST_DUPLICATE_DISTANCE2), 0.0))))
+    # A fresh atom has norm 1, a vanished one has not.
+    idle: BoolArray = (row_norms(atoms) < 0.5) | (usage <= UNUSED_SHARE * usage.mean())
+    duplicate = mutual_coherences(atoms) > coherence
+    # The most used first; of equals the first. Each keeps its place unless it repeats one that kept its own.
+    order = np.argsort(-usage, kind="stable")
+    for position, j in enumerate(order if duplicate.any() else ()):
+        earlier = order[:position]
+        idle[j] |= bool((duplicate[j, earlier] & ~idle[earlier]).any())
+    # A place that is to be filled must not keep a shape out.
+    replaced = np.where(idle[:, None], 0, atoms)
+    is_replaced = np.zeros(len(atoms), dtype=bool)
+    remaining = iter(candidates)
+    for place in np.flatnonzero(idle):
+        for candidate in remaining:
+            if np.abs(replaced.conj() @ candidate).max() <= coherence:
+                replaced[place], is_replaced[place] = candidate, True
+                break
+    return np.where((idle & ~is_replaced)[:, None], atoms, replaced), is_replaced

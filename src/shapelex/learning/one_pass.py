@@ -4,25 +4,44 @@ The CPU, a torch device and Dask workers fill the same :class:`PassSums`, whose 
 shapes.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
-from typing import Any
+from itertools import starmap
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shapelex._typing import ComplexArray, DistanceKind, FloatArray, IntArray
-from shapelex.coding.coders import CodedBlock, Coding
+from shapelex.coding.coders import Coding, DictionaryCoder
 from shapelex.coding.cpu import MAX_PART_ROWS, RowCoder, count_threads, run_blocks
 from shapelex.coding.masked import code_present
+from shapelex.coding.torch.device_coder import DeviceCoder, DeviceWhitening, open_device
 from shapelex.kernels.statistics import accumulate_batch
 from shapelex.learning.sampling import IncompleteShapes
 from shapelex.shapes.files import BLOCK_ROWS
-from shapelex.shapes.storage import Block, Shapes
+from shapelex.shapes.storage import Block, Shapes, TensorShapes
 from shapelex.spaces.base import read_only
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 WORST_PER_ATOM = 4
 """Candidates for replacement, for each atom: enough that copies of one bad shape do not fill the list."""
+
+LEAST_PASS_NS = 10_000_000.0
+"""A pass that takes less on one core of the CPU, by the estimate that decides on threads, is made there: 10 ms.
+
+A pass on a GPU takes a few milliseconds even over few shapes.
+"""
+
+# Part of the free memory that resident rows may fill; blocks of codes need the rest. Rows that do not fit are sent
+# again in each pass, in the same blocks, so results do not depend on it.
+_RESIDENT_SHARE = 0.4
+# Products are summed in the precision of the rows over so many rows, then in double precision.
+_SUM_ROWS = 1 << 14
+# Rows that are sent to the device in one go.
+_TRAVEL_ROWS = 1 << 18
 
 # The slopes grow without bound where a shape is orthogonal to its reconstruction. The floor under cos² keeps
 # one such shape from outweighing 100 others.
@@ -84,7 +103,6 @@ class PassSums:
     def plus(self, later: "PassSums", kept: float = 1.0) -> "PassSums":
         """Return the sums with those of shapes that follow, and `kept` times the weights of these."""
         values = np.concatenate([self.worst_values, later.worst_values])
-        rows = [one.worst_rows for one in (self, later) if len(one.worst_rows)]
         order = np.argsort(-values, kind="stable")[: WORST_PER_ATOM * len(self.gram)]
         return PassSums(
             kept * self.gram + later.gram,
@@ -94,9 +112,13 @@ class PassSums:
             kept * self.loss + later.loss,
             np.concatenate([self.values, later.values]),
             values[order],
-            np.concatenate(rows)[order] if rows else later.worst_rows,
+            np.concatenate([self.worst_rows, later.worst_rows])[order],
             later.atoms,
         )
+
+
+merge: Callable[[Iterable[PassSums]], PassSums] = partial(reduce, PassSums.plus)
+"""Returns what a pass found in all parts of a collection; the parts stay as they are."""
 
 
 def one_pass(shapes: Shapes, coding: Coding, distance: DistanceKind, *, keeps_values: bool = False) -> PassSums:
@@ -105,65 +127,65 @@ def one_pass(shapes: Shapes, coding: Coding, distance: DistanceKind, *, keeps_va
         on_one_thread = replace(coding, n_threads=1)
         work = partial(one_pass, coding=on_one_thread, distance=distance, keeps_values=keeps_values)
         return shapes.reduce(work, merge)
+    sum_codes = partial(_sum_codes, coding.atom_rows, distance, keeps_values)
     if isinstance(shapes, IncompleteShapes):
-        return merge(_sum_incomplete(block, coding, distance, keeps_values) for block in shapes.blocks(BLOCK_ROWS))
-    if coding.device != "cpu":
-        from shapelex.learning.device_pass import is_small, sum_on_device
-
-        if not is_small(shapes, coding):
-            return sum_on_device(shapes, coding, distance, keeps_values)
-    return _sum_on_cpu(shapes, coding, distance, keeps_values)
-
-
-merge: Callable[[Iterable[PassSums]], PassSums] = partial(reduce, PassSums.plus)
-"""Returns what a pass found in all parts of a collection; the parts stay as they are."""
-
-
-def _sum_on_cpu(shapes: Shapes, coding: Coding, distance: DistanceKind, keeps_values: bool) -> PassSums:
-    """Code shapes in parts, on several threads, and sum up what was found."""
-    coder = RowCoder(coding, shapes.space, np.result_type(shapes.dtype, coding.atom_rows.dtype), for_learning=True)
-    # Sums take about a nanosecond for each atom and coordinate.
-    cost_ns = coder.cost_ns + 2 * coder.n_nonzero * coder.n_coordinates
-    found: list[PassSums] = []
-    for block in shapes.blocks(BLOCK_ROWS):
-        n_rows = len(block)
-        coded = coder.allocate(block.start, n_rows, with_squares=True)
-        parts: dict[int, PassSums] = {}
-
-        def sum_part(
-            start: int, stop: int, block: Block = block, coded: CodedBlock = coded, parts: dict[int, PassSums] = parts
-        ) -> None:
-            rows, scales, _ = coder.code_part(block, coded, start, stop)
-            part = slice(start, stop)
-            coefs, squares = coded.coefs[part, 0], coded.squares[part]
-            weights = block.weights[part]
-            parts[start] = _sum_codes(coding, coded.support[part], coefs, rows, scales, weights, squares, distance)
-
-        # Parts of about equal length, whatever the number of threads: the sums of parts are added in order.
-        part_rows = -(-n_rows // -(-n_rows // MAX_PART_ROWS))
-        run_blocks(sum_part, n_rows, part_rows, count_threads(coding.n_threads, cost_ns * n_rows))
-        sums = merge(map(parts.__getitem__, sorted(parts)))
-        found = [merge([*found, _with_worst(sums, block.configurations, block.weights, keeps_values)])]
-    (total,) = found
+        sum_block = partial(_sum_incomplete, coding, sum_codes)
+    elif coding.device == "cpu" or _is_small(shapes, coding):
+        dtype = np.result_type(shapes.dtype, coding.atom_rows.dtype)
+        sum_block = partial(_sum_on_cpu, RowCoder(coding, shapes.space, dtype, for_learning=True), sum_codes)
+    else:
+        return _sum_on_device(shapes, coding, distance, keeps_values)
+    total = merge(map(sum_block, shapes.blocks(BLOCK_ROWS)))
     # The shapes were neither centered nor whitened, so what they add up to is.
     total.products = shapes.space.whiten_rows(total.products)
-    if len(total.worst_rows):
-        total.worst_rows = shapes.space.unit_rows(total.worst_rows)
+    total.worst_rows = shapes.space.unit_rows(total.worst_rows)
     return total
 
 
+def _sum_on_cpu(coder: RowCoder, sum_codes: Callable[..., PassSums], block: Block) -> PassSums:
+    """Code the shapes of a block in parts, on several threads, and sum up what was found."""
+    n_rows = len(block)
+    coded = coder.allocate(block.start, n_rows, with_squares=True)
+    parts: dict[int, PassSums] = {}
+
+    def sum_part(start: int, stop: int) -> None:
+        rows, scales, _ = coder.code_part(block, coded, start, stop)
+        part = slice(start, stop)
+        support, coefs, squares = coded.support[part], coded.coefs[part, 0], coded.squares[part]
+        parts[start] = sum_codes(support, coefs, rows, scales, block.weights[part], squares)
+
+    # Parts of about equal length, whatever the number of threads: the sums of parts are added in order.
+    part_rows = -(-n_rows // -(-n_rows // MAX_PART_ROWS))
+    # Sums take about a nanosecond for each atom and coordinate.
+    cost_ns = coder.cost_ns + 2 * coder.n_nonzero * coder.n_coordinates
+    run_blocks(sum_part, n_rows, part_rows, count_threads(coder.coding.n_threads, cost_ns * n_rows))
+    return merge(map(parts.__getitem__, sorted(parts)))
+
+
+def _sum_incomplete(coding: Coding, sum_codes: Callable[..., PassSums], block: Block) -> PassSums:
+    """Code shapes by the landmarks that they have, and sum up what was found, with the others from the reconstructions.
+
+    An update for given codes minimizes the sum of squared residuals of these completed shapes. It is an upper bound of
+    the squared residuals on the landmarks present, and equal to it for the current atoms, since the residuals of the
+    other landmarks are 0 there: so the update lowers the error on the landmarks present.
+    """
+    coded, completed = code_present(block, ~np.isnan(block.configurations), coding, with_errors=True)
+    return sum_codes(coded.support, coded.coefs[:, 0], completed, np.ones(len(block)), block.weights, coded.squares)
+
+
 def _sum_codes(
-    coding: Coding,
+    atom_rows: ComplexArray,
+    distance: DistanceKind,
+    keeps_values: bool,
     support: IntArray,
     coefs: ComplexArray,
     rows: ComplexArray,
     scales: FloatArray,
     weights: FloatArray,
     squares: FloatArray,
-    distance: DistanceKind,
 ) -> PassSums:
-    """Return the sums of the vectors `scales` times `rows`, in the coordinates of the rows, and their values."""
-    n_atoms = len(coding.atom_rows)
+    """Return the sums of the vectors `scales` times `rows`, in the coordinates of the rows."""
+    n_atoms = len(atom_rows)
     gram = np.zeros((n_atoms, n_atoms), dtype=np.complex128)
     products = np.zeros((n_atoms, rows.shape[1]), dtype=np.complex128)
     usage = np.zeros(n_atoms)
@@ -180,37 +202,90 @@ def _sum_codes(
         products.view(np.float64),
         usage,
     )
-    weight, loss = float(weights.sum()), float(weights @ values)
-    return PassSums(gram, products, usage, weight, loss, values, atoms=coding.atom_rows)
-
-
-def _sum_incomplete(block: Block, coding: Coding, distance: DistanceKind, keeps_values: bool) -> PassSums:
-    """Code shapes by the landmarks that they have, and sum up what was found, with the others from the reconstructions.
-
-    An update for given codes minimizes the sum of squared residuals of these completed shapes. It is an upper bound of
-    the squared residuals on the landmarks present, and equal to it for the current atoms, since the residuals of the
-    other landmarks are 0 there: so the update lowers the error on the landmarks present.
-    """
-    coded, completed = code_present(block, ~np.isnan(block.configurations), coding, with_errors=True)
-    coefs, squares = np.ascontiguousarray(coded.coefs[:, 0]), coded.squares.astype(np.float64)
-    weights = np.ascontiguousarray(block.weights, dtype=np.float64)
-    total = _sum_codes(coding, coded.support, coefs, completed, np.ones(len(block)), weights, squares, distance)
-    total = _with_worst(total, completed, weights, keeps_values)
-    total.worst_rows = total.worst_rows / np.linalg.norm(total.worst_rows, axis=1, keepdims=True)
-    return total
-
-
-def _with_worst(total: PassSums, rows: ComplexArray, weights: FloatArray, keeps_values: bool) -> PassSums:
-    """Add the worst approximated of the rows that the sums are of, and drop their values unless they are kept."""
     places = np.flatnonzero(weights > 0)
-    n_worst = WORST_PER_ATOM * len(total.gram)
-    if len(places) > n_worst:
-        places = places[np.argpartition(total.values[places], -n_worst)[-n_worst:]]
-    worst = places[np.argsort(-total.values[places], kind="stable")]
-    total.worst_values, total.worst_rows = total.values[worst], rows[worst]
-    if not keeps_values:
-        total.values = total.values[:0]
-    return total
+    worst = places[np.argsort(-values[places], kind="stable")[: WORST_PER_ATOM * n_atoms]]
+    weight, loss = float(weights.sum()), float(weights @ values)
+    kept = values if keeps_values else values[:0]
+    return PassSums(gram, products, usage, weight, loss, kept, values[worst], rows[worst], atom_rows)
+
+
+def _is_small(shapes: Shapes, coding: Coding) -> bool:
+    """Tell whether the compiled kernels of the CPU make a pass over these shapes in less time than a device."""
+    # Whatever the coder, a shape takes a tenth of a microsecond.
+    if isinstance(shapes, TensorShapes) or 100.0 * len(shapes) >= LEAST_PASS_NS:
+        return False
+    # Also refuses devices that are not there.
+    open_device(coding.device)
+    dtype = np.result_type(shapes.dtype, coding.atom_rows.dtype)
+    return DictionaryCoder(coding, "numba", dtype).cost_ns * len(shapes) < LEAST_PASS_NS
+
+
+def _sum_on_device(shapes: Shapes, coding: Coding, distance: DistanceKind, keeps_values: bool) -> PassSums:
+    """Code shapes on the torch device that `coding` names; only sums and a few rows come back."""
+    # Refuses devices that are not there, torch's among them.
+    coder = DeviceCoder(coding, np.result_type(shapes.dtype, coding.atom_rows.dtype))
+    import torch
+
+    from shapelex.kernels.torch.weights import densify, squares
+
+    device, n_atoms = coder.device, coder.n_atoms
+    atom_rows = coder.to_device(coding.atom_rows)
+
+    def sum_block(start: int, rows: "Tensor") -> PassSums:
+        support, coefs = coder.code(rows)
+        dense = densify(support, coefs[:, 0], n_atoms)
+        errors = squares(rows - dense @ atom_rows).sum(dim=1)
+        weights = torch.tensor(shapes.weights_of(slice(start, start + len(rows))), device=device)
+        values, sloped = errors.to(torch.float64).clamp(0, 1), weights
+        if distance != "full":
+            values, slopes = (torch.tensor(a, device=device) for a in objective(errors.cpu().numpy(), distance))
+            sloped = weights * slopes
+        used = densify(support, torch.ones_like(coefs[:, 0].real), n_atoms)
+        weighted = dense * sloped[:, None].to(errors.dtype)
+        gram = torch.zeros((n_atoms, n_atoms), dtype=torch.complex128, device=device)
+        products = torch.zeros(atom_rows.shape, dtype=torch.complex128, device=device)
+        for first in range(0, len(rows), _SUM_ROWS):
+            part = slice(first, first + _SUM_ROWS)
+            gram += (weighted[part].mH @ dense[part]).to(torch.complex128)
+            products += (weighted[part].mH @ rows[part]).to(torch.complex128)
+        counted = torch.where(weights > 0, values, -1)
+        worst_values, worst = counted.topk(min(WORST_PER_ATOM * n_atoms, int((weights > 0).sum())))
+        return PassSums(
+            gram.cpu().numpy(),
+            products.cpu().numpy(),
+            (used * weights[:, None]).sum(dim=0).cpu().numpy(),
+            float(weights.sum()),
+            float((weights * values).sum()),
+            values.cpu().numpy() if keeps_values else np.empty(0),
+            worst_values.cpu().numpy(),
+            rows[worst].cpu().numpy(),
+            coding.atom_rows,
+        )
+
+    return merge(starmap(sum_block, _blocks_on_device(shapes, coder)))
+
+
+def _blocks_on_device(shapes: Shapes, coder: DeviceCoder) -> "Iterator[tuple[int, Tensor]]":
+    """Yield whitened pre-shapes on the device, with their first numbers; keep them there if they fit."""
+    key = (str(coder.device), coder.dtype)
+    large: Iterable[tuple[int, Tensor]] = shapes.kept.get(key, ())
+    if key not in shapes.kept:
+        whitening, room = DeviceWhitening(shapes.space, coder.to_device, shapes.name), 1 << 30
+
+        def send(start: int) -> "tuple[int, Tensor]":
+            sent = coder.rows_on_device(shapes, start, start + _TRAVEL_ROWS)
+            return start, whitening.preshapes(sent, shapes.dtype, shapes.first_row + start)
+
+        large = map(send, range(0, len(shapes), _TRAVEL_ROWS))
+        if coder.device.type == "cuda":
+            import torch
+
+            room = int(_RESIDENT_SHARE * torch.cuda.mem_get_info(coder.device)[0])
+        if len(shapes) * shapes.shape[1] * coder.dtype.itemsize <= room:
+            large = shapes.kept[key] = list(large)
+    for start, rows in large:
+        for first in range(0, len(rows), coder.block_rows()):
+            yield start + first, rows[first : first + coder.block_rows()]
 
 
 def objective(squares: FloatArray, distance: DistanceKind) -> tuple[FloatArray, FloatArray]:

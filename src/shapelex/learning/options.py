@@ -1,4 +1,4 @@
-"""What to learn and how: the parameters of a fit, checked once."""
+"""What to learn and how: the parameters of a fit, checked once, and the stages of a fit that follow from them."""
 
 from dataclasses import dataclass, fields, replace
 from math import comb
@@ -18,6 +18,13 @@ DISTANCES = ("full", "partial", "geodesic")
 
 SWAPS_PER_EFFORT = 50
 """Number of swaps for each unit of `effort` above 1."""
+
+STEP = 1.9
+"""Updates of the sample go so many times as far as to the least-squares dictionary: for given codes, every factor below
+2 lowers the error."""
+
+_FIRST_PASSES, _SAMPLE_PASSES, _SWAP_PASSES, _FULL_PASSES = 15, 45, 8, 3
+_SWAP_TOL = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +52,17 @@ class LearningOptions:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        n_atoms = check_count(self.n_atoms, 1, "n_atoms")
-        n_nonzero = check_count(self.n_nonzero, 1, "n_nonzero")
-        if n_nonzero > n_atoms:
-            raise ParameterError(
-                f"{parameter('n_nonzero')} must be between 1 and {parameter('n_atoms', n_atoms)}, got {n_nonzero}."
-            )
+        for name, least in (("n_atoms", 1), ("n_nonzero", 1), ("n_restarts", 1), ("max_iter", 0)):
+            check_count(getattr(self, name), least, name)
+        for name, least in (("n_swaps", 0), ("batch_size", 1)):
+            if getattr(self, name) is not None:
+                check_count(getattr(self, name), least, name)
+        for name in ("weight_penalty", "tol"):
+            check_not_negative(getattr(self, name), name)
+        if self.n_nonzero > self.n_atoms:
+            n_atoms = parameter("n_atoms", self.n_atoms)
+            raise ParameterError(f"{parameter('n_nonzero')} must be between 1 and {n_atoms}, got {self.n_nonzero}.")
         check_choice(self.coder, ("auto", *CODERS), "coder")
-        check_not_negative(self.weight_penalty, "weight_penalty")
         check_choice(self.distance, DISTANCES, "distance")
         if isinstance(self.init, str):
             check_choice(self.init, STARTS, "init")
@@ -66,17 +76,8 @@ class LearningOptions:
                 f"{parameter('effort')} must be a number from 1 on, got {self.effort}; {parameter('effort', 1)} and "
                 f"{parameter('n_swaps', 0)} try no swaps."
             )
-        if self.n_swaps is not None:
-            check_count(self.n_swaps, 0, "n_swaps")
-        check_count(self.n_restarts, 1, "n_restarts")
-        check_count(self.max_iter, 0, "max_iter")
-        check_not_negative(self.tol, "tol")
-        if self.batch_size is not None:
-            check_count(self.batch_size, 1, "batch_size")
-            if self.n_restarts != 1:
-                raise ParameterError(
-                    f"learning from batches needs {parameter('n_restarts', 1)}, got {self.n_restarts}."
-                )
+        if self.batch_size is not None and self.n_restarts != 1:
+            raise ParameterError(f"learning from batches needs {parameter('n_restarts', 1)}, got {self.n_restarts}.")
         if not isinstance(self.device, str):
             raise ParameterTypeError(
                 f'{parameter("device")} must be a string such as "cpu" or "cuda", got {self.device!r}.'
@@ -116,3 +117,40 @@ class LearningOptions:
             n_threads=self.n_threads,
             device=self.device,
         )
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of a fit: a descent of at most `n_passes` passes from atoms that `kind` says.
+
+    ``"tails"``, ``"tree"`` and ``"first"`` (drawn or given) are starts, ``"settle"`` goes on from the present
+    dictionary, ``"swap"`` from the present one with another atom, ``"best"`` from the best one, ``"all"`` from the best
+    one over all shapes, and ``"batches"`` reads all shapes in mini-batches.
+    """
+
+    kind: str
+    n_passes: int
+    tol: float
+    on_sample: bool = True
+    step: float = STEP
+
+
+def make_plan(options: LearningOptions, has_more: bool) -> list[Stage]:
+    """Return the stages of a fit; `has_more` says whether there are more shapes than the sample has."""
+    most, tol, swaps = options.max_iter + 1, options.tol, options.swaps
+    is_auto = isinstance(options.init, str) and options.init == "auto"
+    if options.batch_size is not None and options.max_iter > 0:
+        starts = [Stage("tails", 1, tol), Stage("tree", 1, tol)] if is_auto else []
+        return [*starts, Stage("batches", options.max_iter, tol, on_sample=False)]
+    if not is_auto and swaps == 0:
+        # From given atoms every descent would be the same.
+        n_descents = options.n_restarts if isinstance(options.init, str) else 1
+        return [Stage("first", most, tol, on_sample=False, step=1.0)] * n_descents
+    starts = [Stage("first", min(_SAMPLE_PASSES, most), tol)]
+    settle = Stage("settle", min(_SAMPLE_PASSES, most), tol)
+    if is_auto:
+        first = Stage("tails", min(_FIRST_PASSES, most), tol)
+        starts = [first, replace(first, kind="tree"), *[settle] * (most > 1)]
+    search = [*starts, *[Stage("swap", min(_SWAP_PASSES, most), _SWAP_TOL)] * swaps]
+    plan = [*search * options.n_restarts, replace(settle, kind="best")] if swaps else search
+    return [*plan, Stage("all", min(_FULL_PASSES, most), tol, on_sample=False, step=1.0)] if has_more else plan

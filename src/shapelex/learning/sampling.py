@@ -1,8 +1,6 @@
 """Parts of collections of shapes: samples, mini-batches, and shapes with missing landmarks in memory."""
 
 from collections.abc import Iterator
-from copy import deepcopy
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,16 +8,12 @@ from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import as_incomplete_configurations
 from shapelex.geometry import mean_shape
 from shapelex.geometry.missing import check_landmarks_present, complete_by, normalized_on
-from shapelex.learning.options import LearningOptions
 from shapelex.shapes.storage import ArrayShapes, Shapes
 from shapelex.spaces import Landmarks, Space
 
 SHUFFLED_BYTES = 1 << 25
 """Shapes of several random stretches are shuffled together, up to so many bytes: batches then mix shapes that are far
 apart in a file."""
-
-STABILITY_ROWS = 4000
-"""Number of shapes that both halves have together at most, or 20 for each atom if that is more."""
 
 
 class IncompleteShapes(ArrayShapes):
@@ -78,40 +72,18 @@ def take_part(shapes: Shapes, chosen: IntArray) -> ArrayShapes:
     return ArrayShapes(shapes.take(chosen), shapes.space, weights, shapes.name)
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingSample:
-    """Some of the shapes of a fit in memory, and how it learned from them: all that is needed to learn from halves.
-
-    All draws of :func:`~shapelex.learning.stability.measure_stability` follow from `seed`.
-    """
-
-    shapes: ArrayShapes
-    options: LearningOptions
-    seed: int
-
-    @classmethod
-    def draw(cls, shapes: Shapes, options: LearningOptions, generator: np.random.Generator) -> "TrainingSample":
-        """Draw a sample; the generator stays in its state, so that what follows does not depend on it."""
-        seed = int(deepcopy(generator).integers(2**63))
-        chosen = draw_rows(shapes, max(STABILITY_ROWS, 20 * options.n_atoms), np.random.default_rng((seed, 0)))
-        # The runs are independent: none begins with given atoms.
-        options = options if isinstance(options.init, str) else replace(options, init="auto")
-        return cls(take_part(shapes, chosen), options, seed)
-
-    def halves(self, generator: np.random.Generator) -> tuple[ArrayShapes, ArrayShapes]:
-        """Return the shapes in two random halves."""
-        order, middle = generator.permutation(len(self.shapes)), len(self.shapes) // 2
-        return take_part(self.shapes, np.sort(order[:middle])), take_part(self.shapes, np.sort(order[middle:]))
-
-
 def shuffled_batches(
     shapes: Shapes, batch_size: int, generator: np.random.Generator, n_bytes: int = SHUFFLED_BYTES
-) -> Iterator[ArrayShapes]:
+) -> Iterator[Shapes]:
     """Yield all shapes once, in random batches, without batches of weight 0; every stretch is read once.
 
     Stretches come in random order, and the shapes of several of them, up to so many bytes, are shuffled together. A
-    collection that can only be read in order gives its stretches in order.
+    collection that can only be read in order gives its stretches in order. One batch of all shapes is the collection
+    itself.
     """
+    if batch_size >= len(shapes):
+        yield shapes
+        return
     bounds = shapes.stretches()
     # Two generators: the order of the shapes of a small set does not depend on its stretches.
     stretch_generator, row_generator = map(np.random.default_rng, generator.integers(2**63, size=2))

@@ -7,29 +7,37 @@ import numpy as np
 from shapelex._typing import ComplexArray
 from shapelex.exceptions import ParameterError
 from shapelex.geometry.matching import DictionaryStability, matched_distances
-from shapelex.learning.descent import Learner, LearningState
-from shapelex.learning.sampling import TrainingSample
+from shapelex.learning.descent import Learner
+from shapelex.learning.options import LearningOptions
+from shapelex.learning.sampling import take_part
 from shapelex.learning.start import initial_atoms
 from shapelex.shapes.storage import ArrayShapes
 
 logger = logging.getLogger("shapelex")
 
+STABILITY_ROWS = 4000
+"""Number of shapes that both halves have together at most, or 20 for each atom if that is more."""
+
 # Pairs of random draws of shapes whose matched distances are averaged.
 _N_CHANCE_PAIRS = 20
 
 
-def measure_stability(atoms: ComplexArray, sample: TrainingSample) -> DictionaryStability:
-    """Learn dictionaries from two halves of the sample and compare whitened atoms with them, and them with each other.
+def measure_stability(
+    atoms: ComplexArray, shapes: ArrayShapes, options: LearningOptions, seed: int
+) -> DictionaryStability:
+    """Learn dictionaries from two halves of some shapes; compare whitened atoms with them, and them with each other.
 
-    Progress is logged at level DEBUG, with the attributes ``iteration`` and ``half`` of the records.
+    Progress is logged at level DEBUG, with the attributes ``iteration`` and ``half`` of the records. All draws follow
+    from `seed`.
     """
-    generator = np.random.default_rng((sample.seed, 1))
-    n_atoms, n_shapes = len(atoms), len(sample.shapes)
+    generator = np.random.default_rng((seed, 1))
+    n_atoms, n_shapes = len(atoms), len(shapes)
     nothing, nan = np.full(n_atoms, np.nan), float("nan")
     unknown = DictionaryStability(nothing, nothing, nan, nan, n_shapes)
     if n_shapes < 2 * n_atoms:
         return unknown
-    halves = sample.halves(generator)
+    order = generator.permutation(n_shapes)
+    halves = [take_part(shapes, np.sort(half)) for half in (order[: n_shapes // 2], order[n_shapes // 2 :])]
     try:
         pairs = [[initial_atoms(half, n_atoms, "random", generator) for half in halves] for _ in range(_N_CHANCE_PAIRS)]
     except ParameterError:
@@ -39,7 +47,14 @@ def measure_stability(atoms: ComplexArray, sample: TrainingSample) -> Dictionary
     # Where a half has too few distinct shapes, the last ones are repeats.
     if any(len(np.unique(draw, axis=0)) < n_atoms for draw in draws):
         return unknown
-    first, second = (_learn_half(number, half, sample, generator) for number, half in enumerate(halves))
+    learned = []
+    for number, half in enumerate(halves):
+        learner = Learner(half, options, generator)
+        for _ in learner.passes():
+            message, known = "stability: half %d of 2, RMSE %.6f", {"iteration": learner, "half": number}
+            logger.debug(message, number + 1, learner.rmse, extra=known)
+        learned.append(learner.finish().atoms)
+    first, second = learned
     return DictionaryStability(
         distances=(matched_distances(atoms, first) + matched_distances(atoms, second)) / 2,
         chance=np.mean([matched_distances(atoms, draw) for draw in draws], axis=0),
@@ -47,12 +62,3 @@ def measure_stability(atoms: ComplexArray, sample: TrainingSample) -> Dictionary
         chance_between_halves=float(np.mean([matched_distances(*pair).mean() for pair in pairs])),
         n_shapes=n_shapes,
     )
-
-
-def _learn_half(number: int, half: ArrayShapes, sample: TrainingSample, generator: np.random.Generator) -> ComplexArray:
-    def report(state: LearningState) -> None:
-        logger.debug(
-            "stability: half %d of 2, RMSE %.6f", number + 1, state.rmse, extra={"iteration": state, "half": number}
-        )
-
-    return Learner(half, sample.options, generator, report).run().atoms

@@ -13,8 +13,8 @@ from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.learning.sampling import draw_rows
-from shapelex.learning.update import normalized
 from shapelex.shapes.storage import Shapes
+from shapelex.spaces.base import row_norms
 
 AnyRows = TypeVar("AnyRows", ComplexArray, FloatArray)
 
@@ -130,6 +130,15 @@ def _draw_random(rows: ComplexArray, weights: FloatArray, n_atoms: int, generato
             return rows[drawn]
     repeats: ComplexArray = rows[np.resize(drawn, n_atoms)]
     return repeats
+
+
+def normalized(solution: ComplexArray, atoms: ComplexArray) -> ComplexArray:
+    """Return rows of norm 1, in the precision of `atoms`, which stand in for rows that vanished."""
+    norms = row_norms(solution)
+    vanished = ~(norms > np.finfo(np.float64).eps)
+    rows = solution / np.where(vanished, 1, norms)[:, None]
+    updated: ComplexArray = np.where(vanished[:, None], atoms, rows).astype(atoms.dtype)
+    return updated
 
 
 def _squared_distances(rows: ComplexArray, row: ComplexArray) -> FloatArray:

@@ -167,7 +167,7 @@ class Group(Part):
 
     def write(self, owner: Any, fields: Fields) -> None:
         """Put the parts of the object among the fields, where there is one."""
-        if self.optional and not hasattr(owner, self.name):
+        if self.optional and getattr(owner, self.name, None) is None:
             return
         made = getattr(owner, self.name)
         named = {part.name: getattr(made, part.name.removeprefix(self.prefix)) for part in self.parts}
