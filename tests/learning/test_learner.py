@@ -36,7 +36,7 @@ def test_what_is_reported_belongs_to_the_atoms(coder, way):
     found = learn(rows, **QUICK, **WAYS[way], coder=coder, generator=0)
     assert found.rmse == pytest.approx(rmse_of(rows, found.atoms, 2, coder), rel=1e-9)
     np.testing.assert_allclose(np.linalg.norm(found.atoms, axis=1), 1, atol=1e-13)
-    assert np.isclose(found.curve, found.mean_loss, rtol=1e-13).any()
+    assert np.isclose(found.curve, found.loss / found.weight, rtol=1e-13).any()
     codes = encode_rows(rows, found.atoms, 2, method=coder)
     np.testing.assert_allclose(found.usage / found.weight, (codes.toarray() != 0).mean(axis=0), atol=1e-12)
 

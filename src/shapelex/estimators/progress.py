@@ -86,7 +86,7 @@ def follow_fit(
         assert best is not None
         message = (
             f"{name}: stage {learner.stage + 1}/{len(plan)}, iteration {learner.n_passes - 1}/{stage.n_passes - 1}, "
-            f"RMSE {learner.rmse:.6f}, best {best.rmse:.6f}"
+            f"RMSE {np.sqrt(learner.curve[-1]):.6f}, best {best.rmse:.6f}"
         )
         logger.debug(message, extra={"iteration": learner})
         verbose = estimator.verbose

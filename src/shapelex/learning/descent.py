@@ -169,7 +169,9 @@ class Learner(LearningState):
                         found = self._learn(batch, stage)
                         loss += found.loss
                         weight += found.weight
-                    self._judge(stage, loss / weight)
+                    self.n_passes += 1
+                    self.curve.append(loss / weight)
+                    self.converged = self.n_passes > 1 and self._has_settled(stage.tol)
                     yield
                 self._end(stage)
         except ShapeInputError:
@@ -187,7 +189,9 @@ class Learner(LearningState):
             return best
         # What is known is about other codes, or about batches.
         found = one_pass(self.shapes, options.coding(best.atoms, fast=False), options.distance)
-        return replace(found, curve=best.curve if options.batch_size is None else [*best.curve, found.mean_loss])
+        return replace(
+            found, curve=best.curve if options.batch_size is None else [*best.curve, found.loss / found.weight]
+        )
 
     def _prepare(self) -> None:
         """Check the shapes, and draw the sample."""
@@ -197,7 +201,8 @@ class Learner(LearningState):
         if self.stage == 0 and self.atoms is None:
             check_enough(shapes, self.options.n_atoms)
             self.seed = int(self.generator.integers(2**31))
-        if any(stage.on_sample for stage in self.plan[self.stage :]):
+        # Stages over the sample come before those over all shapes.
+        if self.plan[self.stage].on_sample:
             chosen = draw_rows(shapes, self.n_sample, np.random.default_rng(self.seed))
             if not isinstance(shapes, ArrayShapes) or len(chosen) < len(shapes):
                 self.sample = take_part(shapes, chosen)
@@ -217,7 +222,7 @@ class Learner(LearningState):
             else:
                 made = tree(rows, weights, options.n_atoms)
             self.atoms = made.astype(rows.dtype)
-            if options.tie is None and options.swaps == 0:
+            if options.tie is None and options.n_swaps == 0:
                 self.start = self.atoms
         elif before is None or stage.kind == "first":
             self.atoms = initial_atoms(self.shapes, options.n_atoms, options.init, self.generator)
@@ -232,7 +237,7 @@ class Learner(LearningState):
         is_brought = self.shapes.is_remote and batch is not self.shapes
         options = self.options.for_local_shapes() if is_brought else self.options
         atoms = self.atoms.astype(np.result_type(self.atoms.dtype, batch.dtype), copy=False)
-        keeps_values = options.swaps > 0 and stage.on_sample
+        keeps_values = bool(options.n_swaps) and stage.on_sample
         found = one_pass(batch, options.coding(atoms), options.distance, keeps_values=keeps_values)
         candidates, found.worst_rows = found.worst_rows, found.worst_rows[:0]
         found.worst_values, found.start = found.worst_values[:0], self.start
@@ -254,7 +259,7 @@ class Learner(LearningState):
 
     def _update(self, sums: PassSums, candidates: ComplexArray, step: float) -> None:
         """Set the atoms that follow from the sums of a pass; `candidates` take the places of idle atoms."""
-        atoms, start, loss = sums.atoms, self.start, sums.mean_loss
+        atoms, start, loss = sums.atoms, self.start, sums.loss / sums.weight
         gram, products = sums.gram, sums.products
         if start is not None:
             # Each atom of the start, rotated onto its atom, is one more shape, coded by it alone.
@@ -277,18 +282,14 @@ class Learner(LearningState):
             memory.gram = memory.gram * kept[:, None] * kept
             memory.products, memory.usage = memory.products * kept[:, None], memory.usage * kept
 
-    def _judge(self, stage: Stage, loss: float) -> None:
-        """Note the mean loss of a pass, and whether the stage has settled."""
+    def _has_settled(self, tol: float) -> bool:
+        """Tell whether the last update changed no more than `tol` of the error, or cannot be made."""
         assert self.atoms is not None
-        self.n_passes += 1
-        self.curve.append(loss)
-        if self.n_passes == 1:
-            return
         rounding = 64 * float(np.finfo(self.atoms.dtype).eps)
-        before, rmse = float(np.sqrt(self.curve[-2])), self.rmse
-        is_settled = abs(before - rmse) <= stage.tol * before + rounding
+        before, rmse = np.sqrt(self.curve[-2:])
+        is_settled = abs(before - rmse) <= tol * before + rounding
         is_perfect = max(before, rmse) <= max(rounding, _PERFECT_RMSE)
-        self.converged = is_perfect or (is_settled and self.n_replaced == 0) or self.step < _LEAST_STEP
+        return bool(is_perfect or (is_settled and self.n_replaced == 0) or self.step < _LEAST_STEP)
 
     def _end(self, stage: Stage) -> None:
         """Keep what a stage found where it is good enough; later stages go on from it."""

@@ -91,14 +91,9 @@ class PassSums:
     start: ComplexArray | None = None
 
     @property
-    def mean_loss(self) -> float:
-        """Mean squared distance."""
-        return self.loss / self.weight
-
-    @property
     def rmse(self) -> float:
         """Root mean squared distance."""
-        return float(np.sqrt(self.mean_loss))
+        return float(np.sqrt(self.loss / self.weight))
 
     def plus(self, later: "PassSums", kept: float = 1.0) -> "PassSums":
         """Return the sums with those of shapes that follow, and `kept` times the weights of these."""

@@ -1,6 +1,6 @@
 """What to learn and how: the parameters of a fit, checked once, and the stages of a fit that follow from them."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from math import comb
 from typing import Any
 
@@ -27,12 +27,14 @@ _FIRST_PASSES, _SAMPLE_PASSES, _SWAP_PASSES, _FULL_PASSES = 15, 45, 8, 3
 _SWAP_TOL = 1e-3
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class LearningOptions:
     """What to learn and how.
 
     The parameters are those of :class:`~shapelex.ShapeDictionary`, but `init` is one of the names or whitened rows,
-    `tie` is 0 where atoms are not held near their start, and `n_threads` takes the place of ``n_jobs``.
+    `tie` is 0 where atoms are not held near their start, `n_swaps` follows from `effort` where it is not given, and
+    `n_threads` takes the place of ``n_jobs``. `is_fast` says whether learning codes by a faster method than the
+    dictionary: ``"auto"``, where exact codes are slow.
     """
 
     n_atoms: int
@@ -50,6 +52,7 @@ class LearningOptions:
     batch_size: int | None = None
     n_threads: int | None = None
     device: str = "cpu"
+    is_fast: bool = field(init=False)
 
     def __post_init__(self) -> None:
         for name, least in (("n_atoms", 1), ("n_nonzero", 1), ("n_restarts", 1), ("max_iter", 0)):
@@ -82,28 +85,21 @@ class LearningOptions:
             raise ParameterTypeError(
                 f'{parameter("device")} must be a string such as "cpu" or "cuda", got {self.device!r}.'
             )
+        if self.n_swaps is None:
+            self.n_swaps = round(SWAPS_PER_EFFORT * (self.effort - 1))
+        self.is_fast = self.coder == "auto" and comb(self.n_atoms, self.n_nonzero) > AUTO_MAX_SUPPORTS
 
     @classmethod
     def of(cls, estimator: Any, **others: Any) -> "LearningOptions":
         """Return the parameters of an estimator that have the same name, and `others`."""
-        for field in fields(cls):
-            if field.name not in others and hasattr(estimator, field.name):
-                others[field.name] = getattr(estimator, field.name)
+        for one in fields(cls):
+            if one.name not in others and hasattr(estimator, one.name):
+                others[one.name] = getattr(estimator, one.name)
         return cls(**others)
 
     def for_local_shapes(self) -> "LearningOptions":
         """Return options for shapes of a remote collection that were brought here; the device may be a worker's."""
         return self if has_device(self.device) else replace(self, device="cpu")
-
-    @property
-    def swaps(self) -> int:
-        """Number of swaps of a descent."""
-        return round(SWAPS_PER_EFFORT * (self.effort - 1)) if self.n_swaps is None else int(self.n_swaps)
-
-    @property
-    def is_fast(self) -> bool:
-        """Whether learning codes by a faster method than the dictionary: ``"auto"``, where exact codes are slow."""
-        return self.coder == "auto" and comb(self.n_atoms, self.n_nonzero) > AUTO_MAX_SUPPORTS
 
     def coding(self, atoms: ComplexArray, *, fast: bool = True) -> Coding:
         """Return how to code shapes over a dictionary, by the faster method where there is one and `fast` says so."""
@@ -137,7 +133,7 @@ class Stage:
 
 def make_plan(options: LearningOptions, has_more: bool) -> list[Stage]:
     """Return the stages of a fit; `has_more` says whether there are more shapes than the sample has."""
-    most, tol, swaps = options.max_iter + 1, options.tol, options.swaps
+    most, tol, swaps = options.max_iter + 1, options.tol, options.n_swaps or 0
     is_auto = isinstance(options.init, str) and options.init == "auto"
     if options.batch_size is not None and options.max_iter > 0:
         starts = [Stage("tails", 1, tol), Stage("tree", 1, tol)] if is_auto else []

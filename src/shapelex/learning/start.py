@@ -32,26 +32,28 @@ _LEAST_VARIANCE = 1e-12
 
 def tails(rows: ComplexArray, weights: FloatArray, n_atoms: int, generator: np.random.Generator) -> ComplexArray:
     """Return a mean for each end of the leading principal axes; beyond their number, shapes that are drawn."""
-    mean = _full_mean(rows, weights)
+    mean = _leading_axes(rows, weights, 1)[0]
     scores = _scores(rows, weights, mean, n_atoms // 2)
     parts = np.hstack([np.maximum(scores, 0), np.maximum(-scores, 0), np.ones((len(rows), n_atoms % 2))])
     atoms = np.repeat(mean[None], parts.shape[1], axis=0)
     parts *= weights[:, None]
     for _ in range(2):  # power iterations for the full mean of each weighting
         atoms = normalized((parts * (rows @ atoms.conj().T)).conj().T @ rows, atoms)
+    if len(atoms) == n_atoms:
+        return atoms
     return np.vstack([atoms, _draw_random(rows, weights, n_atoms - len(atoms), generator)])
 
 
 def tree(rows: ComplexArray, weights: FloatArray, n_atoms: int) -> ComplexArray:
     """Halve the part of largest error along its first axis until there are as many as atoms; then k-means."""
-    parts, atoms, losses = [np.arange(len(rows))], [_full_mean(rows, weights)], [np.inf]
+    parts, atoms, losses = [np.arange(len(rows))], [_leading_axes(rows, weights, 1)[0]], [np.inf]
     while len(parts) < n_atoms:
         worst = int(np.argmax(losses))
         inside = parts[worst]
         is_above = (_scores(rows[inside], weights[inside], atoms[worst], 1) > 0).any(axis=1)
         for place, part in ((worst, inside[is_above]), (len(parts), inside[~is_above])):
             part = part if len(part) else inside[:1]
-            mean = _full_mean(rows[part], weights[part])
+            mean = _leading_axes(rows[part], weights[part], 1)[0]
             loss = float(weights[part] @ (1 - np.abs(rows[part] @ mean.conj()) ** 2)) if len(part) > 1 else -1.0
             parts[place : place + 1], atoms[place : place + 1], losses[place : place + 1] = [part], [mean], [loss]
     found = np.array(atoms)
@@ -118,8 +120,6 @@ def _draw_spread(rows: ComplexArray, weights: FloatArray, n_atoms: int, generato
 
 
 def _draw_random(rows: ComplexArray, weights: FloatArray, n_atoms: int, generator: np.random.Generator) -> ComplexArray:
-    if n_atoms == 0:
-        return rows[:0]
     # Arrival times of rates `weights`: who comes first is a draw without replacement, for equal weights a shuffle.
     order = np.argsort(generator.exponential(size=len(rows)) / weights, kind="stable")
     drawn: list[int] = []
@@ -148,12 +148,6 @@ def _squared_distances(rows: ComplexArray, row: ComplexArray) -> FloatArray:
     return distinct
 
 
-def _full_mean(rows: ComplexArray, weights: FloatArray) -> ComplexArray:
-    """Return the full Procrustes mean of whitened pre-shapes."""
-    mean: ComplexArray = _leading_axes(np.sqrt(weights)[:, None] * rows, 1)[0]
-    return mean
-
-
 def _scores(rows: ComplexArray, weights: FloatArray, mean: ComplexArray, n_axes: int) -> FloatArray:
     """Return scores along the leading principal axes of the tangent space at the mean, of those that vary at most."""
     products = rows @ mean.conj()
@@ -161,12 +155,16 @@ def _scores(rows: ComplexArray, weights: FloatArray, mean: ComplexArray, n_axes:
     tangent = rows * (products.conj() / np.maximum(moduli, np.finfo(float).tiny))[:, None] - moduli[:, None] * mean
     parts = np.hstack([tangent.real, tangent.imag]).astype(np.float64)
     parts -= weights @ parts / weights.sum()
-    scores: FloatArray = parts @ _leading_axes(np.sqrt(weights)[:, None] * parts, n_axes).T
+    scores: FloatArray = parts @ _leading_axes(parts, weights, n_axes).T
     return scores
 
 
-def _leading_axes(rows: AnyRows, n_axes: int) -> AnyRows:
-    """Return orthonormal rows whose combinations approximate the given rows best, of those that vary at most."""
+def _leading_axes(rows: AnyRows, weights: FloatArray, n_axes: int) -> AnyRows:
+    """Return orthonormal rows whose combinations approximate the given rows best, of those that vary at most.
+
+    Of whitened pre-shapes, the first one is the full Procrustes mean.
+    """
+    rows = np.sqrt(weights)[:, None] * rows
     is_wide = len(rows) < rows.shape[1]
     variances, axes = np.linalg.eigh(rows.conj() @ rows.T if is_wide else rows.T @ rows.conj())
     kept = np.flatnonzero(variances > _LEAST_VARIANCE * variances[-1])[::-1][:n_axes]
