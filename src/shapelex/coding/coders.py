@@ -239,7 +239,7 @@ def choose_search(coding: Coding, n_nonzero: int, backend: str) -> Search:
                 f"{parameter('path', True)} needs a nested pursuit, {parameter('method')} {nested}, got {method!r}."
             )
     sizes = range(1, n_nonzero + 1) if has_target else [n_nonzero]
-    n_supports = sum(comb(n_atoms, size) for size in sizes)
+    n_supports = sum(map(partial(comb, n_atoms), sizes))
     if method == "auto" and n_supports <= AUTO_MAX_SUPPORTS:
         method = "exact"
     elif method == "auto":
@@ -375,7 +375,7 @@ class DictionaryCoder:
     """What the coders of all backends have: the arguments, checked, and the atoms, prepared in one precision."""
 
     def __init__(self, coding: Coding, backend: str, dtype: np.dtype[np.complexfloating]) -> None:
-        atoms = as_rows(coding.atom_rows, "atom_rows")
+        atoms = coding.atom_rows
         self.coding = coding
         self.dtype: np.dtype[np.complexfloating] = np.dtype(dtype)
         self.n_atoms, self.n_coordinates = atoms.shape
@@ -385,9 +385,6 @@ class DictionaryCoder:
             check_count(coding.width, 1, "width")
         if coding.polish is not None:
             check_flag(coding.polish, "polish")
-        # The CPU may stand in for the device of a coding.
-        device = "cpu" if backend == "numba" else coding.device
-        refuse_conflicts(path=coding.path, polish=coding.polish, tol=coding.tol, device=device)
         self.search = choose_search(coding, self.n_nonzero, backend)
         self.implementation = implementation(self.search.coder, backend)
         sizes = self.n_coordinates, self.n_atoms, self.n_nonzero, self.search.width

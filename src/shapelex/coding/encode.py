@@ -171,8 +171,7 @@ def encode(
     >>> np.round(codes.toarray(), 6) + 0
     array([[1.+0.j, 0.+0.j]])
     """
-    if mask is not None:
-        refuse_conflicts(mask=True, path=path, device=device)
+    refuse_conflicts(mask=mask is not None, path=path, polish=polish, tol=tol, device=device)
     shapes = as_shapes(X, space)
     shapes.space.check_space_of(atoms, "atoms")
     atom_rows = shapes.space.whiten(as_configurations(atoms, name="atoms", n_coordinates=shapes.shape[1])[0])
@@ -200,6 +199,7 @@ def encode_path_rows(
 
 
 def _code_rows(rows: ComplexArray, coding: Coding) -> SparseCodes | CodePath:
+    refuse_conflicts(path=coding.path, polish=coding.polish, tol=coding.tol, device=coding.device)
     norms = row_norms(as_rows(rows, "rows"))
     if rows.shape[1] != coding.atom_rows.shape[1]:
         raise CoordinateCountError(
