@@ -11,11 +11,9 @@ import shapelex as sx
 from shapelex.exceptions import (
     ArrayTypeError,
     CheckpointError,
-    CollapsedShapeError,
     CoordinateCountError,
     DeviceError,
     EmptySetError,
-    NonFiniteError,
     RealLayoutError,
     ShapeFileError,
 )
@@ -128,16 +126,6 @@ def test_unknown_chunk_sizes_are_found_out():
     some = lazy[lazy[:, 0].real > 0]
     assert np.isnan(some.shape[0])
     assert_close_fit(make_model(coder="ormp").fit(some), make_model(coder="ormp").fit(X[X[:, 0].real > 0]))
-
-
-@pytest.mark.parametrize(("value", "error"), [(np.nan, NonFiniteError), (2.0, CollapsedShapeError)])
-def test_errors_name_rows_of_the_whole_set(value, error):
-    X = make_shapes()
-    X[203] = value
-    with pytest.raises(error, match="in row 203"):
-        make_model().fit(make_lazy(X))
-    with pytest.raises(error, match="in row 203"):
-        make_model(coder="ormp").fit(make_shapes()).transform(make_lazy(X)).compute()
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.exceptions import ArrayTypeError, CodesError, CollapsedShapeError, NonFiniteError
+from shapelex.exceptions import ArrayTypeError, CodesError, CollapsedShapeError
 from shapelex.learning import descent, one_pass
 from shapelex.shapes import files, storage
 from shapelex.store import read_codes
@@ -61,28 +61,12 @@ def test_other_ways_to_learn(kind, changes, shapes, tmp_path):
     assert_close_fits(ours.fit(stored, sample_weight=weights), theirs.fit(shapes, sample_weight=weights))
 
 
-def test_partial_fit_takes_blocks(shapes, tmp_path):
-    ours, theirs = make_model(), make_model()
-    for _ in range(2):
-        ours.partial_fit(KINDS["memmap"](shapes, tmp_path))
-        theirs.partial_fit(shapes)
-    assert_close_fits(ours, theirs)
-
-
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("value", "error"), [(np.nan, NonFiniteError), (3.0, CollapsedShapeError)])
-def test_errors_name_rows_of_the_whole_set(kind, value, error, shapes, tmp_path):
+def test_a_bad_shape_leaves_no_file_of_codes(kind, shapes, tmp_path):
     bad = shapes.copy()
-    bad[203] = value
-    stored = KINDS[kind](bad, tmp_path)
-    with pytest.raises(error, match=r"in row 203"):
-        make_model().fit(stored)
-    model = make_model(tol=1).fit(shapes)
-    for call in (model.encode, model.errors):
-        with pytest.raises(error, match=r"in row 203"):
-            call(stored)
-    with pytest.raises(error, match=r"in row 203"):
-        model.encode_to(stored, tmp_path / "codes.parquet")
+    bad[203] = 3
+    with pytest.raises(CollapsedShapeError, match=r"in row 203"):
+        make_model(tol=1).fit(shapes).encode_to(KINDS[kind](bad, tmp_path), tmp_path / "codes.parquet")
     assert [path.name for path in tmp_path.iterdir() if "codes" in path.name] == []
 
 

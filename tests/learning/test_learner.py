@@ -6,7 +6,6 @@ from hypothesis import given, settings
 
 import shapelex as sx
 from shapelex.coding import encode_rows, squared_residuals
-from shapelex.exceptions import ParameterError
 from tests import strategies
 from tests.learning.samples import clustered, learn, planted, random_rows
 
@@ -166,7 +165,3 @@ class TestDegenerate:
         found = learn(clustered(80, 4), 30, 2, generator=0, max_iter=10)
         assert found.rmse < 0.2
         assert np.isfinite(found.atoms).all()
-
-    def test_fewer_shapes_than_atoms(self):
-        with pytest.raises(ParameterError, match="n_atoms must be at most the number of shapes, 3, got 5"):
-            learn(random_rows(3, 6), 5, 2)

@@ -281,7 +281,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         """
         check_verbose(self.verbose)
         shapes = self._open_input(X, self.space, sample_weight)
-        if self.batch_size is None:
+        if shapes.allows_missing and self.batch_size is None:
             shapes = open_incomplete(shapes)
         options, generator = self._options(shapes.space), as_generator(self.random_state)
         # Of another generator: what is learned does not depend on it.

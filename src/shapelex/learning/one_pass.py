@@ -139,7 +139,7 @@ def one_pass(shapes: Shapes, coding: Coding, distance: DistanceKind, *, keeps_va
 
 def _sum_on_cpu(coder: RowCoder, sum_codes: Callable[..., PassSums], block: Block) -> PassSums:
     """Code the shapes of a block in parts, on several threads, and sum up what was found."""
-    n_rows = len(block)
+    n_rows = len(block.configurations)
     coded = coder.allocate(block.start, n_rows, with_squares=True)
     parts: dict[int, PassSums] = {}
 
