@@ -122,7 +122,7 @@ def one_pass(shapes: Shapes, coding: Coding, distance: DistanceKind, *, keeps_va
         on_one_thread = replace(coding, n_threads=1)
         work = partial(one_pass, coding=on_one_thread, distance=distance, keeps_values=keeps_values)
         return shapes.reduce(work, merge)
-    sum_codes = partial(_sum_codes, coding.atom_rows, distance, keeps_values)
+    sum_codes = partial(_sum_codes, coding.atom_rows, distance)
     if isinstance(shapes, IncompleteShapes):
         sum_block = partial(_sum_incomplete, coding, sum_codes)
     elif coding.device == "cpu" or _is_small(shapes, coding):
@@ -130,15 +130,26 @@ def one_pass(shapes: Shapes, coding: Coding, distance: DistanceKind, *, keeps_va
         sum_block = partial(_sum_on_cpu, RowCoder(coding, shapes.space, dtype, for_learning=True), sum_codes)
     else:
         return _sum_on_device(shapes, coding, distance, keeps_values)
-    total = merge(map(sum_block, shapes.blocks(BLOCK_ROWS)))
+    n_worst = WORST_PER_ATOM * len(coding.atom_rows)
+    found: list[PassSums] = []
+    for block in shapes.blocks(BLOCK_ROWS):
+        sums, rows = sum_block(block)
+        places = np.flatnonzero(block.weights > 0)
+        if len(places) > n_worst:
+            places = places[np.argpartition(sums.values[places], -n_worst)[-n_worst:]]
+        worst = places[np.argsort(-sums.values[places], kind="stable")]
+        sums.worst_values, sums.worst_rows = sums.values[worst], rows[worst]
+        sums.values = sums.values if keeps_values else sums.values[:0]
+        found = [merge([*found, sums])]
+    (total,) = found
     # The shapes were neither centered nor whitened, so what they add up to is.
     total.products = shapes.space.whiten_rows(total.products)
     total.worst_rows = shapes.space.unit_rows(total.worst_rows)
     return total
 
 
-def _sum_on_cpu(coder: RowCoder, sum_codes: Callable[..., PassSums], block: Block) -> PassSums:
-    """Code the shapes of a block in parts, on several threads, and sum up what was found."""
+def _sum_on_cpu(coder: RowCoder, sum_codes: Callable[..., PassSums], block: Block) -> tuple[PassSums, ComplexArray]:
+    """Code the shapes of a block in parts, on several threads; sum up what was found, and return the shapes, too."""
     n_rows = len(block.configurations)
     coded = coder.allocate(block.start, n_rows, with_squares=True)
     parts: dict[int, PassSums] = {}
@@ -154,24 +165,25 @@ def _sum_on_cpu(coder: RowCoder, sum_codes: Callable[..., PassSums], block: Bloc
     # Sums take about a nanosecond for each atom and coordinate.
     cost_ns = coder.cost_ns + 2 * coder.n_nonzero * coder.n_coordinates
     run_blocks(sum_part, n_rows, part_rows, count_threads(coder.coding.n_threads, cost_ns * n_rows))
-    return merge(map(parts.__getitem__, sorted(parts)))
+    return merge(map(parts.__getitem__, sorted(parts))), block.configurations
 
 
-def _sum_incomplete(coding: Coding, sum_codes: Callable[..., PassSums], block: Block) -> PassSums:
-    """Code shapes by the landmarks that they have, and sum up what was found, with the others from the reconstructions.
+def _sum_incomplete(coding: Coding, sum_codes: Callable[..., PassSums], block: Block) -> tuple[PassSums, ComplexArray]:
+    """Code shapes by the landmarks that they have; sum up what was found, and return the shapes, too.
 
-    An update for given codes minimizes the sum of squared residuals of these completed shapes. It is an upper bound of
-    the squared residuals on the landmarks present, and equal to it for the current atoms, since the residuals of the
-    other landmarks are 0 there: so the update lowers the error on the landmarks present.
+    Their other landmarks are those of the reconstructions. An update for given codes minimizes the sum of squared
+    residuals of these completed shapes. It is an upper bound of the squared residuals on the landmarks present, and
+    equal to it for the current atoms, since the residuals of the other landmarks are 0 there: so the update lowers the
+    error on the landmarks present.
     """
     coded, completed = code_present(block, ~np.isnan(block.configurations), coding, with_errors=True)
-    return sum_codes(coded.support, coded.coefs[:, 0], completed, np.ones(len(block)), block.weights, coded.squares)
+    coefs, scales = coded.coefs[:, 0], np.ones(len(block))
+    return sum_codes(coded.support, coefs, completed, scales, block.weights, coded.squares), completed
 
 
 def _sum_codes(
     atom_rows: ComplexArray,
     distance: DistanceKind,
-    keeps_values: bool,
     support: IntArray,
     coefs: ComplexArray,
     rows: ComplexArray,
@@ -179,7 +191,7 @@ def _sum_codes(
     weights: FloatArray,
     squares: FloatArray,
 ) -> PassSums:
-    """Return the sums of the vectors `scales` times `rows`, in the coordinates of the rows."""
+    """Return the sums of the vectors `scales` times `rows`, in the coordinates of the rows, and their values."""
     n_atoms = len(atom_rows)
     gram = np.zeros((n_atoms, n_atoms), dtype=np.complex128)
     products = np.zeros((n_atoms, rows.shape[1]), dtype=np.complex128)
@@ -197,11 +209,8 @@ def _sum_codes(
         products.view(np.float64),
         usage,
     )
-    places = np.flatnonzero(weights > 0)
-    worst = places[np.argsort(-values[places], kind="stable")[: WORST_PER_ATOM * n_atoms]]
     weight, loss = float(weights.sum()), float(weights @ values)
-    kept = values if keeps_values else values[:0]
-    return PassSums(gram, products, usage, weight, loss, kept, values[worst], rows[worst], atom_rows)
+    return PassSums(gram, products, usage, weight, loss, values, atoms=atom_rows)
 
 
 def _is_small(shapes: Shapes, coding: Coding) -> bool:
