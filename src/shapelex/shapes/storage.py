@@ -53,8 +53,6 @@ class Shapes(StoredRows):
 
     stretch_rows = 1
     """Number of consecutive shapes, from a multiple of it on, that cost no more to read than one of them."""
-    block_rows = 0
-    """Number of shapes of a block by default; 0 for that of collections outside memory."""
     is_sequential = False
     """Whether a shape can only be read after all shapes before it."""
     is_remote = False
@@ -83,7 +81,7 @@ class Shapes(StoredRows):
 
     def blocks(self, n_rows: int | None = None) -> Iterator[Block]:
         """Yield all shapes in order, `n_rows` at a time; the default depends on the collection."""
-        step = n_rows or self.block_rows or BLOCK_ROWS
+        step = BLOCK_ROWS if n_rows is None else n_rows
         for start in range(0, max(len(self), 1), step):
             stop = min(start + step, len(self))
             rows, first_row = slice(start, stop), self.first_row + start
@@ -132,7 +130,7 @@ class Shapes(StoredRows):
 
 
 class ArrayShapes(Shapes):
-    """Configurations in memory: by default one block."""
+    """Configurations in memory: one block."""
 
     def __init__(
         self,
@@ -145,7 +143,6 @@ class ArrayShapes(Shapes):
         n_shapes, n_coordinates = configurations.shape
         super().__init__((n_shapes, n_coordinates), configurations.dtype, space, name)
         self.configurations, self.weights, self.scales = configurations, weights, scales
-        self.block_rows = n_shapes
 
     def read(self, start: int, stop: int) -> ComplexArray:
         """Return a view of some configurations."""
@@ -154,6 +151,10 @@ class ArrayShapes(Shapes):
     def take(self, indices: IntArray) -> ComplexArray:
         """Return copies of configurations by number."""
         return self.configurations[indices]
+
+    def blocks(self, n_rows: int | None = None) -> Iterator[Block]:
+        """Yield all shapes in order; by default they are one block."""
+        return super().blocks(max(len(self), 1) if n_rows is None else n_rows)
 
     def keep_scales(self) -> None:
         """Compute and keep the scales of all shapes, for the repeated passes of a fit."""
