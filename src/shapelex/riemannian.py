@@ -289,10 +289,6 @@ class RiemannianDictionary(AtomPlotMixin, ShapeReconstructor):
         self._check_parameters()
         self.errors(self.atoms_[:1])
 
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.atoms_)
-
 
 class _Logarithms:
     """The logarithms ``ratio (d_j / rotation − cosine z_k)`` of all atoms ``d_j`` at all rows ``z_k``."""

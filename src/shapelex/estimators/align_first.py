@@ -316,10 +316,6 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
         self._options(self.space_, self.mean_)
         self.errors(self.atoms_[:1])
 
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.atoms_)
-
 
 def _rotations(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArray:
     return rotations_onto(rows, space.whitened_preshapes(mean, "mean_"))

@@ -14,7 +14,7 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from shapelex._arrays import is_foreign, to_numpy
+from shapelex._arrays import to_numpy
 from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
@@ -260,8 +260,7 @@ class ShapeReconstructor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Save
         float
             ``−sqrt(mean(errors(X)²))``.
         """
-        found = self.errors(X)
-        errors = (to_numpy(found) if is_foreign(found) else found).astype(np.float64)
+        errors = to_numpy(self.errors(X)).astype(np.float64)
         shares = check_weights(sample_weight, len(errors), np.dtype(np.float64), name="sample_weight")
         return -float(np.sqrt(shares @ errors**2))
 
@@ -271,7 +270,13 @@ class ShapeReconstructor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Save
 
 
 class AtomPlotMixin:
-    """The method ``plot`` of an estimator with the attributes ``atoms_`` and ``space_``."""
+    """What estimators have in common whose features are the weights of ``atoms_``, in ``space_``."""
+
+    atoms_: ComplexArray
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.atoms_)
 
     def plot(self, **options: Any) -> "Axes":
         """Draw the atoms as a gallery, in a common pose, most used first.

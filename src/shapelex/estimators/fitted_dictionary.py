@@ -278,10 +278,6 @@ class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
     def _code_dtype(self, shapes: Shapes) -> np.dtype[Any]:
         return np.result_type(shapes.dtype, self.atoms_.dtype)
 
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.atoms_)
-
 
 def _nearest_distances(shapes: Shapes, atom_rows: ComplexArray) -> FloatArray:
     """Return the full distance from each atom to the nearest shape."""

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -73,10 +74,12 @@ def follow_fit(
     Where the fit is interrupted, the estimator gets the attributes of the best dictionary so far. A warning says where
     plain descents had too few iterations. `data` are ``X``, ``y`` and ``metadata`` of the fit, for callbacks.
     """
-    name, plan, was_stopped = type(estimator).__name__, learner.plan, False
-    callbacks = None
+    name, plan, known, was_stopped = type(estimator).__name__, learner.plan, {"estimator": estimator, **data}, False
+    # Those of scikit-learn's callbacks: of the fit, and of its present descent, which is a stage.
+    contexts: list[Any] = []
     if getattr(estimator, "_skl_callbacks", None):
-        callbacks = _Callbacks(estimator, learner, attributes, data)
+        contexts.append(estimator._init_callback_context(max_subtasks=len(plan)))
+        contexts[0].call_on_fit_task_begin(**known)
 
     def report() -> bool:
         nonlocal was_stopped
@@ -92,7 +95,7 @@ def follow_fit(
         verbose = estimator.verbose
         if verbose > 1 or (verbose == 1 and learner.n_passes % 10 == 1 and stage.kind != "swap"):
             write_progress(message)
-        was_stopped = callbacks is not None and callbacks.end_iteration(best)
+        was_stopped = bool(contexts) and _end_iteration(contexts, learner, known, partial(attributes, best))
         return was_stopped
 
     try:
@@ -115,48 +118,23 @@ def follow_fit(
         )
     if estimator.verbose:
         write_progress(f"{name}: finished, RMSE {estimator.rmse_:.6f} after {estimator.n_iter_} iterations")
-    if callbacks is not None:
-        callbacks.end()
+    while contexts:
+        contexts.pop().call_on_fit_task_end(**known, reconstruction_attributes=vars(estimator).copy)
 
 
-class _Callbacks:
-    """What scikit-learn's callbacks are told of a fit: its descents, one for each stage, and their iterations."""
-
-    def __init__(
-        self,
-        estimator: Any,
-        learner: Learner,
-        attributes: Callable[[PassSums], dict[str, Any]],
-        data: dict[str, Any],
-    ) -> None:
-        self._learner, self._attributes, self._known = learner, attributes, {"estimator": estimator, **data}
-        self._root = estimator._init_callback_context(max_subtasks=len(learner.plan))
-        self._root.call_on_fit_task_begin(**self._known)
-        self._descent: Any = None
-
-    def end_iteration(self, best: PassSums) -> bool:
-        """Return whether a callback asks to stop."""
-        learner = self._learner
-        if learner.n_passes == 1:
-            self._end_descent()
-        if self._descent is None:
-            n_passes = learner.plan[learner.stage].n_passes
-            self._descent = self._root.subcontext(task_name="descent", max_subtasks=n_passes)
-            self._descent.call_on_fit_task_begin(**self._known)
-        task = self._descent.subcontext(task_name="iteration")
-        task.call_on_fit_task_begin(**self._known)
-        return bool(task.call_on_fit_task_end(**self._known, reconstruction_attributes=lambda: self._attributes(best)))
-
-    def end(self) -> None:
-        """Tell that the estimator is fitted."""
-        self._end_descent()
-        fitted = dict(vars(self._known["estimator"]))
-        self._root.call_on_fit_task_end(**self._known, reconstruction_attributes=lambda: fitted)
-
-    def _end_descent(self) -> None:
-        if self._descent is not None:
-            self._descent.call_on_fit_task_end(**self._known)
-            self._descent = None
+def _end_iteration(
+    contexts: list[Any], learner: Learner, known: dict[str, Any], attributes: Callable[[], dict[str, Any]]
+) -> bool:
+    """Tell scikit-learn's callbacks of a pass, and of its descent if it is the first one; return whether one stops."""
+    if learner.n_passes == 1 and len(contexts) > 1:
+        contexts.pop().call_on_fit_task_end(**known)
+    if len(contexts) == 1:
+        n_passes = learner.plan[learner.stage].n_passes
+        contexts.append(contexts[0].subcontext(task_name="descent", max_subtasks=n_passes))
+        contexts[1].call_on_fit_task_begin(**known)
+    iteration = contexts[1].subcontext(task_name="iteration")
+    iteration.call_on_fit_task_begin(**known)
+    return bool(iteration.call_on_fit_task_end(**known, reconstruction_attributes=attributes))
 
 
 def found_attributes(

@@ -252,12 +252,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
 
     @with_callbacks
     @single_blas_thread()
-    def fit(
-        self,
-        X: ArrayLike,
-        y: Any = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> "ShapeDictionary":
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> "ShapeDictionary":
         """Learn the atoms.
 
         Parameters
