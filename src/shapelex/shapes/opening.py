@@ -27,7 +27,7 @@ def as_shapes(X: Any, space: Space | None = None, sample_weight: ArrayLike | Non
     the set when none is given, or landmarks; a set in another space is refused. A generator is refused, as it gives its
     blocks only once. A set says whether landmarks may be missing; in anything else NaN is an error.
     """
-    is_frame = is_data_frame(X)
+    is_frame = not isinstance(X, np.ndarray) and is_data_frame(X)
     if is_frame:
         from shapelex.shapes.set import ShapeSet
 
