@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 import shapelex as sx
 from shapelex.exceptions import CodesError
-from tests.learning.samples import interrupt_when
 
 CODERS = ["auto", "exact", "beam", "ormp", "omp"]
 pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
