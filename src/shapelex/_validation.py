@@ -239,17 +239,16 @@ def check_names(names: Iterable[str], known: Iterable[str], owner: str) -> None:
     choices = list(known)
     for name in names:
         if name not in choices:
-            close = closest_name(name, choices)
-            meant = "" if close is None else f" (did you mean {parameter(close)}?)"
+            meant = did_you_mean(name, choices, parameter)
             raise ParameterTypeError(f"{owner} has no argument {name}{meant}; it has {', '.join(choices)}.")
 
 
-def closest_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that a misspelled one probably means, if any."""
+def did_you_mean(name: str, known: Iterable[str], spelled: Callable[[str], str] = repr) -> str:
+    """Ask in brackets for the known name that a misspelled one probably means; no text if there is none."""
     # "npoints" and "nPoints" both mean "n_points".
     plain = {choice.replace("_", "").lower(): choice for choice in known}
     close = get_close_matches(name.replace("_", "").lower(), plain, n=1, cutoff=0.7)
-    return plain[close[0]] if close else None
+    return f" (did you mean {spelled(plain[close[0]])}?)" if close else ""
 
 
 def check_count(value: int, minimum: int, name: str) -> int:

@@ -172,8 +172,8 @@ def test_pipes_and_devices_are_no_targets(shapes):
     os.mkfifo("pipe.csv")
     Path("link.csv").symlink_to("/dev/null")
     for target in ("pipe.csv", "link.csv"):
-        refused(f"mean shapes.npz -o {target} --force", f"{target} is no regular file")
-        with pytest.raises(sx.exceptions.ShapeFileError, match="is no regular file"):
+        refused(f"mean shapes.npz -o {target} --force", f"{target} is not a regular file")
+        with pytest.raises(sx.exceptions.ShapeFileError, match="is not a regular file"):
             sx.write(shapes, target, overwrite=True)
     assert Path("pipe.csv").is_fifo()
     assert Path("link.csv").is_char_device()

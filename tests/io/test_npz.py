@@ -66,7 +66,7 @@ class TestPlainArrays:
             ({"points": POINTS, "labels": ["a"]}, "labels must have one entry"),
             ({"points": np.array([["a"]])}, "got dtype <U1"),
             ({"points": np.zeros((0, 6, 2))}, "no shape"),
-            ({"points": POINTS, "header": np.frombuffer(b"{", dtype=np.uint8)}, "its header is no JSON"),
+            ({"points": POINTS, "header": np.frombuffer(b"{", dtype=np.uint8)}, "its header is not JSON"),
             ({"points": POINTS, "evil": np.array([print], dtype=object)}, "objects"),
         ],
     )

@@ -68,7 +68,7 @@ class TestNts:
             (" DIM=2", "", "no DIM="),
             ("1 2L", "2 2L", "expected a parameter line"),
             ("2L 6", "2L 5", "2 rows of 5 columns hold no planar shapes"),
-            ("2L 6", "2L six", "are no numbers of rows and columns"),
+            ("2L 6", "2L six", "are not numbers of rows and columns"),
             ("2L 6", "999999999 6", "5999999994 values are declared, but 14 are there"),
             ("6 0 DIM", "6 1 DIM", "no number is given that stands for them"),
             ("left right", "left", "14 values are declared, but 13 are there"),

@@ -62,7 +62,7 @@ def test_rectangles_ovals_lines_and_angles(read):
     ("content", "words"),
     [
         (b"Iout" + bytes(60), "this one has 0"),
-        (b"JPEG" + bytes(100), "no ImageJ region"),
+        (b"JPEG" + bytes(100), "not an ImageJ region"),
         (region("POLYGON")[:70], "damaged"),
         (region("NOROI"), "no outline"),
         (region("POLYGON", SQUARE[:2]), "at least 3 points"),

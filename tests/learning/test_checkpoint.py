@@ -127,7 +127,7 @@ def test_damaged_checkpoints_are_refused_and_the_good_one_named(damage, tmp_path
     expected = make_model("plain", checkpoint=path).fit(X)
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(
-        CheckpointError, match=r"is no whole checkpoint .*the last good one is .*fit.checkpoint.previous"
+        CheckpointError, match=r"is not a whole checkpoint .*the last good one is .*fit.checkpoint.previous"
     ):
         make_model("plain", checkpoint=path).fit(X)
     previous_path(path).replace(path)

@@ -225,7 +225,7 @@ def pairs(*arguments, right="x + group", **options):
         (lambda: fit("group", permutations=-1), ValueError, "permutations must be at least 0"),
         (lambda: fit("group", random_state="x"), ValueError, "random_state must be"),
         (lambda: fit("group * site", error={"group": "group:sit"}), ValueError,
-         r"names 'group:sit', which is no term \(did you mean 'group:site'\?\)"),
+         r"names 'group:sit', which is not a term \(did you mean 'group:site'\?\)"),
         (lambda: fit("group * site", error=["residuals"]), ValueError,
          "a list with an entry for each of the terms group, site"),
         (lambda: fit().predict({"x": 1}), ValueError, "must have a column 'group'"),

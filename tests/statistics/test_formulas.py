@@ -188,8 +188,8 @@ LARGE = [
     ("x" + " + x" * 3000, "at most 10,000 characters, got 12,001"),
     ("poly(x, 1000000000)", "a function makes at most 50 columns"),
     (f"cs(x, knots={list(range(60))})", "a function makes at most 50 columns"),
-    ("I(x * 9 ** 9 ** 9 ** 9)", "9 .. 9 .. 9. .it is no finite number"),
-    ("I(x * 1e999)", "it is no finite number"),
+    ("I(x * 9 ** 9 ** 9 ** 9)", "9 .. 9 .. 9. .it is not a finite number"),
+    ("I(x * 1e999)", "it is not a finite number"),
     ("I(" + "(" * 3000 + "x" + ")" * 3001, "cannot be read"),
 ]
 
@@ -199,7 +199,7 @@ LARGE = [
     [
         *((right, ParameterError, f"must not contain .*{part}.*the functions abs, .*, tan, tanh")
           for right, part in PARTS),
-        *((name, ShapeInputError, "which is no column")
+        *((name, ShapeInputError, "which is not a column")
           for name in ("np", "log", "I(log)", "I(np)", "contr.sum", "np.log", "`open`", "I(`open`)")),
         *((right, ParameterError, "cannot be evaluated: .* needs numbers, but the column 'g' holds")
           for right in ("log(g)", "I(g * 1000000000)", "I(I(g) + g)", "I(-g)", "poly(g, 2)")),

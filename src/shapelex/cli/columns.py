@@ -12,14 +12,13 @@ if TYPE_CHECKING:
 
 def find_column(shapes: "ShapeSet", name: str, option: str) -> "np.ndarray[Any, Any]":
     """Return a column by its name; refuse one that is not there, and suggest the one that was probably meant."""
-    from shapelex._validation import closest_name
+    from shapelex._validation import did_you_mean
     from shapelex.shapes.set import description_columns
 
     columns = description_columns(shapes)
     if name not in columns:
-        close = closest_name(name, columns)
-        meant = f" (did you mean {close!r}?)" if close else ""
+        meant = did_you_mean(name, columns)
         raise typer.BadParameter(
-            f"{name!r} is no column of the shapes{meant}, which have {', '.join(columns)}.", param_hint=option
+            f"{name!r} is not a column of the shapes{meant}, which have {', '.join(columns)}.", param_hint=option
         )
     return columns[name]

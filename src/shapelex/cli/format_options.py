@@ -33,7 +33,7 @@ def parse_format_options(words: list[str] | None) -> dict[str, Any]:
     if taken:
         where = "" if taken[0] == "missing" else " of shapelex import"
         raise typer.BadParameter(
-            f"{taken[0]} is no option of a format: use {_OWN_OPTION[taken[0]]}{where}.", param_hint="--option"
+            f"{taken[0]} is not an option of a format: use {_OWN_OPTION[taken[0]]}{where}.", param_hint="--option"
         )
     return options
 

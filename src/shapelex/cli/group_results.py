@@ -141,7 +141,7 @@ def _known(columns: Any, data: Any, by: str, within: str | None) -> "pd.DataFram
 
 
 def _as_categories(column: Any, name: str) -> list[str]:
-    """Return groups as text, empty where there is none: whole numbers such as replicates are no covariate here."""
+    """Return groups as text, empty where there is none: whole numbers such as replicates are not a covariate here."""
     if column.dtype.kind == "f" and any(value == value and value != int(value) for value in column.tolist()):
         term = name if name.isidentifier() else f"`{name}`"
         raise typer.BadParameter(

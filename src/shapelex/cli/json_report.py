@@ -47,7 +47,7 @@ class JsonReport:
                 "version": __version__,
                 "command": command,
                 "ok": error is None,
-                # What a command both writes and reads, as the demo does, is no input of it.
+                # What a command both writes and reads, as the demo does, is not an input of it.
                 "inputs": [path for path in self.inputs if path not in self.outputs],
                 "outputs": list(self.outputs),
                 "remarks": list(self.remarks),

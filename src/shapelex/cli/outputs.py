@@ -46,7 +46,7 @@ def claim_file(path: Path, force: bool, option: str = "-o") -> Path:
     if path.suffix.lower() == ".zarr" and path.is_file():
         raise CommandError(f"{path} is a file, where a Zarr folder would go: remove it, or choose another {option}.")
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise CommandError(f"{path} is no regular file: choose another {option}.")
+        raise CommandError(f"{path} is not a regular file: choose another {option}.")
     if path.exists() and not force:
         raise CommandError(f"{path} exists: choose another {option}, or pass --force to replace it.")
     if not path.parent.is_dir():

@@ -68,7 +68,7 @@ def replay(
 
 
 def _words(command: str) -> list[str]:
-    """Return the words of a recorded command with options apart; none where it is no command line."""
+    """Return the words of a recorded command with options apart; none where it is not a command line."""
     try:
         return options_apart(shlex.split(command))
     except ValueError:

@@ -106,7 +106,7 @@ def _read_predictions(path: Path) -> Any:
     except ImportError:
         raise
     except Exception as error:  # libraries raise nearly anything on damaged files
-        raise CommandError(f"{path} is no table that classify --tested wrote: {reason_of(error)}.") from error
+        raise CommandError(f"{path} is not a table that classify --tested wrote: {reason_of(error)}.") from error
 
 
 def _compare_inputs(predictions: Path, shapes: str, run: dict[str, Any], screen: Screen) -> None:

@@ -12,7 +12,7 @@ from shapelex._messages import as_printable
 def echo(text: str, *, err: bool = False) -> None:
     """Print a line in which control characters are escaped.
 
-    A reader who went away, as ``head`` does, is no error: the command goes on without one, so that all that it writes
+    A closed pipe, as of ``head``, is not an error: the command goes on without one, so that all that it writes
     is whole.
     """
     try:

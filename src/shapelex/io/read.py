@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shapelex._messages import format_option, marked_text, parameter, without_marks
 from shapelex._typing import ComplexArray
-from shapelex._validation import check_choice, check_count, check_flag, check_positive, closest_name, is_data_frame
+from shapelex._validation import check_choice, check_count, check_flag, check_positive, did_you_mean, is_data_frame
 from shapelex.exceptions import (
     ParameterError,
     ParameterTypeError,
@@ -374,10 +374,9 @@ class Reading:
             notes.append(f"labels from the paths of {len(self._found_labels)} files: {named}{more}")
         if self.label is not None and self.label not in self._known_columns:
             known = ", ".join(sorted(self._known_columns)) or "none"
-            close = closest_name(self.label, sorted(self._known_columns))
-            meant = "" if close is None else f" Did you mean {parameter('label', close)}?"
+            meant = did_you_mean(self.label, sorted(self._known_columns), lambda name: parameter("label", name))
             raise ShapeFileError(
-                f"{parameter('label', self.label)} is none of the columns of {self._name_files()}: {known}.{meant}"
+                f"{parameter('label', self.label)} is not a column of {self._name_files()}{meant}, which has: {known}."
             )
         if self._n_unlabeled:
             have = "shape has" if self._n_unlabeled == 1 else "shapes have"
@@ -521,8 +520,8 @@ def _check_options(options: dict[str, Any], formats: Sequence[Format]) -> None:
     if unknown:
         names = ", ".join(sorted({one.name for one in formats}))
         takes = ", ".join(sorted(known)) or "none"
-        close = closest_name(unknown[0], [*signature(read).parameters, *sorted(known)])
-        meant = "" if close is None else f" (did you mean {(format_option if close in known else parameter)(close)}?)"
+        named = [*signature(read).parameters, *sorted(known)]
+        meant = did_you_mean(unknown[0], named, lambda name: (format_option if name in known else parameter)(name))
         raise ParameterTypeError(
             f"The format {names} has no option {', '.join(unknown)}{meant}; its options are: {takes}. The "
             f"command shapelex formats {min(one.name for one in formats)} explains them."

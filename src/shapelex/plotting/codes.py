@@ -134,7 +134,7 @@ def plot_combination(
     CodesError
         If `code` is not the code of one shape over these atoms, or uses no atom.
     ShapeInputError
-        If `atoms` or `original` are no configurations of the space.
+        If `atoms` or `original` are not configurations of the space.
 
     References
     ----------

@@ -168,7 +168,7 @@ def plot_reconstructions(
     Raises
     ------
     ShapeInputError
-        If the arrays are no configurations of the space, or not as many, the model does not reconstruct shapes, or all
+        If the arrays are not configurations of the space, or not as many, the model does not reconstruct shapes, or all
         shapes have missing landmarks: only complete ones are drawn.
     NotFittedError
         If the model is not fitted.

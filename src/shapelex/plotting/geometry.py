@@ -66,7 +66,7 @@ def plot_geodesic(
     Raises
     ------
     ShapeInputError
-        If `z` or `w` are no single configurations of the space.
+        If `z` or `w` are not single configurations of the space.
 
     Examples
     --------

@@ -55,7 +55,7 @@ def plot_phase_portrait(
     Raises
     ------
     CodesError
-        If `path` is no series of numbers, or has no finite one.
+        If `path` is not a series of numbers, or has no finite one.
     ShapeInputError
         If there is not one frame number per row, or a frame occurs twice.
 

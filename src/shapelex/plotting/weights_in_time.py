@@ -70,7 +70,7 @@ def plot_weights(
     Raises
     ------
     CodesError
-        If `codes` are no finite codes, no atom is used, or there is no such atom.
+        If `codes` are not finite codes, no atom is used, or there is no such atom.
     ShapeInputError
         If there is not one frame number per row, or a frame occurs twice.
 

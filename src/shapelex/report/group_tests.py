@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shapelex._messages import parameter
-from shapelex._validation import closest_name
+from shapelex._validation import did_you_mean
 from shapelex.coding import SparseCodes
 from shapelex.estimators import ShapeDictionary
 from shapelex.exceptions import ParameterError, ShapeInputError
@@ -134,9 +134,8 @@ def _can_compare(labels: Column | None) -> bool:
 
 def _check_column(columns: Mapping[str, Column], name: str) -> None:
     if name not in columns:
-        close = closest_name(name, columns)
-        meant = f" (did you mean {close!r}?)" if close else ""
-        raise ShapeInputError(f"{name!r} is no column of the shapes{meant}, which have {', '.join(columns)}.")
+        meant = did_you_mean(name, columns)
+        raise ShapeInputError(f"{name!r} is not a column of the shapes{meant}, which have {', '.join(columns)}.")
 
 
 def _list_atoms(tests: AtomTests) -> list[dict[str, Any]]:

@@ -80,5 +80,5 @@ def dump_json(value: Any) -> str:
     '["\\u003c/script\\u003e"]'
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # A lone surrogate, as in a file name that is no text, has no bytes in UTF-8.
+    # A lone surrogate, as in a file name that is not text, has no bytes in UTF-8.
     return text.encode("utf-8", "replace").decode("utf-8").translate(_ESCAPES)

@@ -231,7 +231,7 @@ def atom_tests(
     Raises
     ------
     CodesError
-        If these are no codes, or those of another model.
+        If these are not codes, or are those of another model.
     ShapeInputError
         If there are fewer than two groups, a group has fewer than two shapes, or there is no such column.
 

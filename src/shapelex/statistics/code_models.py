@@ -197,7 +197,7 @@ def code_lm(
     Raises
     ------
     CodesError
-        If these are no codes of two atoms or more, or those of another model.
+        If these are not codes of two atoms or more, or those of another model.
     ParameterError
         If the formula cannot be read, does not begin with ``codes ~``, contains other functions than those of
         :func:`~shapelex.statistics.shape_lm`, or has too many terms.

@@ -13,7 +13,7 @@ import numpy as np
 
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
-from shapelex._validation import check_flag, closest_name, is_data_frame, name_rows
+from shapelex._validation import check_flag, did_you_mean, is_data_frame, name_rows
 from shapelex.exceptions import ParameterTypeError, ShapeInputError, ShapelexError
 from shapelex.geometry import mean_shape
 from shapelex.geometry.alignment import remove_along, rotations_onto
@@ -108,20 +108,19 @@ class Columns:
         return join_columns([self.columns[one] for one in given])
 
     def check_columns(self, names: Sequence[str], where: str) -> None:
-        """Refuse names that are no columns, and suggest the one that was probably meant."""
+        """Refuse names that are not columns, and suggest the one that was probably meant."""
         for name in names:
             if name not in self.columns:
                 # "labels" is another name of "label".
                 known = [str(one) for one in self.columns if one != "labels" or "label" not in self.columns]
-                close = closest_name(name, known)
-                meant = f" (did you mean {close!r}?)" if close else ""
+                meant = did_you_mean(name, known)
                 if not known:
                     raise ShapeInputError(
                         f"{where} names the column {name!r}, but no columns are known: give one value per shape, or a "
                         f"table with this column as {parameter('data=')}."
                     )
                 raise ShapeInputError(
-                    f"{where} names {name!r}, which is no column{meant}: the columns are {', '.join(known)}. Give "
+                    f"{where} names {name!r}, which is not a column{meant}: the columns are {', '.join(known)}. Give "
                     f"others with {parameter('data=')}."
                 )
 

@@ -69,7 +69,7 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
 _COMPARISONS = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 ALLOWED = (
-    "a formula may contain columns (in backticks where a name is no plain word), numbers, np.pi, arithmetic, "
+    "a formula may contain columns (in backticks where a name is not a plain word), numbers, np.pi, arithmetic, "
     "comparisons, and the functions "
     f"{', '.join(sorted([*NUMBER_FUNCTIONS, *COLUMN_FUNCTIONS, CATEGORIES], key=str.lower))}"
 )
@@ -215,13 +215,13 @@ class _Check:
                 self._number(node, _MOST_INTEGER)
             return self._number(node, _OPERATORS[type(op)](left.number, right.number))
         except (ArithmeticError, TypeError) as error:
-            raise self.refusal(node, "it is no finite number") from error
+            raise self.refusal(node, "it is not a finite number") from error
 
     def _number(self, node: ast.expr, number: Any) -> _Value:
         if isinstance(number, int) and abs(number) >= _MOST_INTEGER:
             raise self.refusal(node, "write large numbers with a decimal point, such as 1e30")
         if not isinstance(number, int | float) or not isfinite(number):
-            raise self.refusal(node, "it is no finite number")
+            raise self.refusal(node, "it is not a finite number")
         return _Value(number=number)
 
     def _numbers(self, node: ast.expr, owner: ast.expr) -> _Value:
@@ -337,7 +337,7 @@ class _Check:
         return True
 
     def _name_of(self, node: ast.expr) -> str:
-        """Return ``log`` or ``np.log``; no text where a part is no name, and where it is a column in backticks."""
+        """Return ``log`` or ``np.log``; no text where a part is not a name, and where it is a column in backticks."""
         match node:
             case ast.Name(id=name) if name not in self.aliases:
                 return name

@@ -168,7 +168,7 @@ def _check_variation(table: "pd.DataFrame", categorical: frozenset[str]) -> None
         if str(name) in categorical:
             continue
         values = table[name].to_numpy(dtype=np.float64)
-        # Relative to the largest one: squares of very large or small numbers are no numbers of full precision.
+        # Relative to the largest one: squares of very large or small numbers are not numbers of full precision.
         numbers = values / np.abs(values).max()
         spread = np.linalg.norm(numbers - numbers.mean())
         if spread <= RANK_TOL * np.sqrt(len(numbers)) * np.linalg.norm(numbers):

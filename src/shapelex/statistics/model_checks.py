@@ -9,7 +9,7 @@ import numpy as np
 
 from shapelex._messages import parameter
 from shapelex._typing import FloatArray
-from shapelex._validation import closest_name
+from shapelex._validation import did_you_mean
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.statistics.data import SIZE, AlignedShapes, ShapeInput
 from shapelex.statistics.formulas import Design
@@ -57,9 +57,8 @@ def check_error(error: Mapping[str, str] | Sequence[str] | None, terms: Sequence
     for name in (*error, *error.values()):
         # R prints the residuals with a capital letter.
         if name not in known and str(name).lower() != RESIDUALS:
-            close = closest_name(str(name), known)
-            meant = f" (did you mean {close!r}?)" if close else ""
-            raise ParameterError(f"{parameter('error')} names {name!r}, which is no term{meant}: {', '.join(known)}.")
+            meant = f"which is not a term{did_you_mean(str(name), known)}"
+            raise ParameterError(f"{parameter('error')} names {name!r}, {meant}: {', '.join(known)}.")
     return {term: other for term, other in error.items() if str(other).lower() != RESIDUALS}
 
 

@@ -101,7 +101,7 @@ def is_constant_within(values: FloatArray, blocks: IntArray) -> bool:
 
 def at_least(statistics: FloatArray, observed: FloatArray | float) -> BoolArray:
     """Return which statistics of permutations are at least the observed one, ties up to rounding included."""
-    # F is infinite where a model leaves no residuals, and infinity minus infinity is no bound.
+    # F is infinite where a model leaves no residuals, and infinity minus infinity is not a bound.
     margin = np.where(np.isinf(observed), 0.0, _SAME * np.abs(observed))
     found: BoolArray = statistics >= observed - margin
     return found

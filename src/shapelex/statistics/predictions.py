@@ -8,7 +8,7 @@ import numpy as np
 
 from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray
-from shapelex._validation import check_count, check_number, closest_name, is_data_frame
+from shapelex._validation import check_count, check_number, did_you_mean, is_data_frame
 from shapelex.estimators.base import as_generator
 from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError, reason_of
 from shapelex.spaces import Space
@@ -127,7 +127,7 @@ def new_covariates(fit: "ShapeLinearModel", data: Any) -> "pd.DataFrame":
         data = pd.DataFrame(columns)
     for name in fit.shapes.table.columns:
         if name not in data:
-            close = closest_name(str(name), map(str, data.columns))
+            close = did_you_mean(str(name), map(str, data.columns))
             meant = f" (is {close!r} meant?)" if close else ""
             raise ShapeInputError(f"{parameter('data')} must have a column {name!r}{meant}, a covariate of the model.")
         if name in fit.design.categorical:

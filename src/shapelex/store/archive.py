@@ -85,7 +85,7 @@ def read_archive(
                 for member in (find_members or _stored_members)(archive):
                     name = member.filename.removesuffix(".npy")
                     if name == member.filename or name in arrays:
-                        raise ValueError(f"it holds {name!r}, which is no array or repeated")
+                        raise ValueError(f"it holds {name!r}, which is not an array, or repeated")
                     is_plain = member.compress_type == zipfile.ZIP_STORED and member.compress_size == member.file_size
                     with archive.open(member) as part:
                         if mapped and is_plain and member.file_size >= _SMALL_BYTES:
@@ -104,7 +104,7 @@ def read_archive(
 
 
 def read_header(path: Path) -> dict[str, Any]:
-    """Return the header of an archive without its arrays; nothing where the file is no archive of ours."""
+    """Return the header of an archive without its arrays; nothing where the file is not an archive of ours."""
     try:
         check_regular(path)
         with zipfile.ZipFile(path) as archive, archive.open(f"{HEADER}.npy") as part:
@@ -186,11 +186,11 @@ def _stored_members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 def _decode_header(encoded: np.ndarray[Any, Any]) -> dict[str, Any]:
     if encoded.dtype != np.uint8 or encoded.ndim != 1 or encoded.size > HEADER_LIMIT:
-        raise ValueError(f"its header is no text of at most {HEADER_LIMIT} bytes")
+        raise ValueError(f"its header is not text of at most {HEADER_LIMIT} bytes")
     try:
         header = json.loads(encoded.tobytes())
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"its header is no JSON ({error})") from error
+        raise ValueError(f"its header is not JSON ({error})") from error
     if not isinstance(header, dict):
         raise ValueError("its header is of another kind")
     return header

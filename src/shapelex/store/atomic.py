@@ -44,7 +44,7 @@ def work_folder(path: Path) -> Iterator[Path]:
     if not target.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {target.parent} to write {target.name} to.")
     if target.exists() and not (target.is_file() or target.is_dir()):
-        raise ShapeFileError(f"{path} is no regular file: choose another path to write to.")
+        raise ShapeFileError(f"{path} is not a regular file: choose another path to write to.")
     _remove_abandoned(target)
     while True:
         try:

@@ -59,12 +59,12 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Any], Arrays]:
             advice = f"there is no good one before it: remove {path} to start again"
         else:
             advice = f"the last good one is {older}: move it to {path} to resume from there"
-        raise CheckpointError(f"{path} is no whole checkpoint ({error}); {advice}.") from error
+        raise CheckpointError(f"{path} is not a whole checkpoint ({error}); {advice}.") from error
 
 
 def _read_bytes(path: Path) -> bytes:
     if not path.is_file():
-        raise CheckpointError(f"{path} is no regular file: give another path for the checkpoint.")
+        raise CheckpointError(f"{path} is not a regular file: give another path for the checkpoint.")
     return path.read_bytes()
 
 

@@ -151,7 +151,7 @@ def describe_codes(path: Path) -> tuple[tuple[int, int], int, FloatArray]:
 
 
 def read_code_errors(path: str | Path) -> FloatArray | None:
-    """Return the errors of the shapes in a table of codes; None where the file is no such table."""
+    """Return the errors of the shapes in a table of codes; None where the file is not such a table."""
     try:
         with _refusing(Path(path)):
             return _check_errors(np.asarray(_read_frame(Path(path))["error"], dtype=float))
@@ -300,5 +300,5 @@ def _read_frame(path: Path) -> Any:
     if not {"id", "error", "n_used"} <= names or {"modulus_1", "modulus_a0"}.isdisjoint(names):
         raise CodesError("it has no columns id, error, n_used and modulus_1")
     if frame["error"].dtype.kind not in "fi" or frame["error"].isna().any():
-        raise CodesError("its column 'error' has entries that are no numbers")
+        raise CodesError("its column 'error' has entries that are not numbers")
     return frame

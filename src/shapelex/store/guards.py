@@ -23,7 +23,7 @@ LARGE_RATIO = 20
 def check_regular(path: Path) -> None:
     """Refuse folders, pipes and devices; what is not there passes."""
     if path.exists() and not path.is_file():
-        raise ShapeFileError(f"{path} is no regular file.")
+        raise ShapeFileError(f"{path} is not a regular file.")
 
 
 def check_swelling(

@@ -176,7 +176,7 @@ def _describe(estimator: Any) -> Model:
     if not isinstance(parameters.get("init", ""), str):
         fields.arrays["init"] = np.asarray(parameters["init"])
         parameters["init"] = "spread"
-    # A seed that is no number is kept as text alone, with what made the file.
+    # A seed that is not a number is kept as text alone, with what made the file.
     if not isinstance(parameters.get("random_state"), int | np.integer | None):
         parameters["random_state"] = None
     for part in (_N_FEATURES, *schema.parts):

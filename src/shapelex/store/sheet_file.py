@@ -42,7 +42,7 @@ def write_sheet(names: Sequence[str], rows: Iterable[Sequence[Any]], stream: Bin
             cell.value = value
         except openpyxl.utils.exceptions.IllegalCharacterError as error:
             raise ShapeFileError(f"{value[:40]!r} has characters that a sheet cannot hold: write .csv.") from error
-        # A text that begins with = is no formula.
+        # A text that begins with = is not a formula.
         cell.data_type = "s"
         return cell if value else None
 

@@ -170,7 +170,7 @@ def parquet_parts(path: Path, *, is_held: bool = True) -> Iterator[Any]:
         for part in file.iter_batches(_PART_ROWS):
             n_bytes += part.nbytes
             check_swelling(n_stored, n_bytes, path, is_held=is_held)
-            # Text that is no UTF-8 fails only where it is used.
+            # Text that is not UTF-8 fails only where it is used.
             part.validate(full=True)
             yield part
 

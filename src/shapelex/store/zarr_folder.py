@@ -72,7 +72,7 @@ def _check_folder(path: Path) -> None:
         folders[:] = [one for one in folders if real_path(Path(name, one)) not in seen]
         for file in (Path(name, one) for one in files):
             if not file.is_file():
-                raise ShapeFileError(f"{path} is refused: {file.relative_to(path)} in it is no regular file.")
+                raise ShapeFileError(f"{path} is refused: {file.relative_to(path)} in it is not a regular file.")
 
 
 def _check_chunk(array: Any, path: Path) -> None:

@@ -54,7 +54,7 @@ class Poses:
     likelihoods : ndarray of float, same shape, or None
         How sure the program is of each.
     frames : ndarray of int, or sequence of str
-        Numbers of the frames of a video, or names of images that are no video.
+        Numbers of the frames of a video, or names of images that are not a video.
     individuals : sequence of str
         Their names; a single empty one where the file names none.
     landmarks : sequence of str

@@ -165,5 +165,5 @@ def _from_plain_arrays(points: np.ndarray[Any, Any], arrays: Arrays) -> dict[str
         parts["labels"] = None
     columns = {name: column for name, column in arrays.items() if column.shape == points.shape[:1]}
     left_out = ", ".join(sorted(set(arrays) - set(columns)))
-    notes = (f"arrays that are no columns were not read: {left_out}",) if left_out else ()
+    notes = (f"arrays that are not columns were not read: {left_out}",) if left_out else ()
     return {"space": space, **parts, "metadata": columns, "missing": "allow", "notes": notes}

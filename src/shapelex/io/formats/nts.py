@@ -101,7 +101,7 @@ def _read_parameters(line: str) -> tuple[int, str, int, str, float]:
         raise ShapeFileError(f"{dimensions[0]} is not planar: only DIM=2 is read; project the landmarks first.")
     counts = [_COUNT.fullmatch(word) for word in words[1:3]]
     if counts[0] is None or counts[1] is None:
-        raise ShapeFileError(f"{words[1][:20]!r} and {words[2][:20]!r} are no numbers of rows and columns.")
+        raise ShapeFileError(f"{words[1][:20]!r} and {words[2][:20]!r} are not numbers of rows and columns.")
     n_rows, n_columns = int(counts[0][1]), int(counts[1][1])
     if n_rows == 0 or n_columns < 2 or n_columns % 2:
         raise ShapeFileError(f"{n_rows} rows of {n_columns} columns hold no planar shapes.")

@@ -45,7 +45,7 @@ def read_records(path: Path, *, y_down: bool = True, only: str | None = None) ->
             kind, subtype = region.roitype.name, region.subtype.name
             parts = _parts(region, kind)
         except Exception as error:  # roifile raises nearly anything on damaged bytes
-            raise ValueError(f"its bytes are damaged or are no ImageJ region ({error})") from error
+            raise ValueError(f"its bytes are damaged or are not an ImageJ region ({error})") from error
         if subtype in ("TEXT", "IMAGE"):
             raise ValueError(
                 f"it is {'a text' if subtype == 'TEXT' else 'an image'} that lies over the picture, no shape"

@@ -79,7 +79,7 @@ def block_records(
     """Yield a record for each row that has points, from blocks of rows in the order of :func:`series_order`.
 
     A block has the numbers of its rows and their points, which are changed here. `worms` and `frames` are of all rows.
-    `names` has the names that `worms` count, where the animals are no worms with numbers. `about` is what else is known
+    `names` has the names that `worms` count, where the animals are not numbered worms. `about` is what else is known
     of every row, such as the frame rate.
     """
     n_kept = n_sequences = 0

@@ -229,7 +229,7 @@ def _walk(walk: Any) -> list[FloatArray]:
         # Writers use either alphabet of base64, and leave out the padding.
         packed = base64.b64decode(code.replace("-", "+").replace("_", "/") + "=" * (-len(code) % 4), validate=True)
     except (binascii.Error, ValueError) as error:
-        raise ValueError(f"the steps of its walk are no base64 ({error})") from error
+        raise ValueError(f"the steps of its walk are not base64 ({error})") from error
     bits = np.frombuffer(packed, dtype=np.uint8)
     steps = np.stack([bits & 3, (bits >> 2) & 3, (bits >> 4) & 3, bits >> 6], axis=1).ravel()
     if len(steps) < n_steps:
