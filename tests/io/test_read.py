@@ -76,7 +76,7 @@ class TestFiles:
             (tmp_path / "nothing.tps", FileNotFoundError, "There is no file"),
             (tmp_path / "empty", FileNotFoundError, "holds no file that can be read"),
             ([], FileNotFoundError, "paths is empty"),
-            (tmp_path / "pipe.tps", ShapeFileError, "no regular file"),
+            (tmp_path / "pipe.tps", ShapeFileError, "not a regular file"),
             ([3], TypeError, "paths must be a path"),
             (np.zeros((3, 4)), TypeError, r"got ndarray: ShapeSet\(X, space\) makes a set of an array"),
         ):

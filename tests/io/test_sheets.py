@@ -103,7 +103,7 @@ def test_refused(folder):
     twice.to_excel("twice.xlsx", index=False)
     several = r"has several columns '(age|id)': rename or remove"
     for sheet, options, error, words in (
-        (SHEET, {"label": "genus"}, ShapeInputError, 'label="genus" is no column'),
+        (SHEET, {"label": "genus"}, ShapeInputError, 'label="genus" is not a column'),
         (SHEET, {"on": "key"}, ShapeInputError, r"has no column 'key' .*only id, species, age, height"),
         (pd.concat([SHEET, SHEET]), {}, ShapeInputError, "several rows with id='003'"),
         (pd.DataFrame({"id": ["a"], "b": [1]}), {}, ShapeInputError, "no row of the data frame fits .*'a'.*'001'"),
@@ -131,7 +131,7 @@ def test_on_the_command_line(folder):
     for options, words in (
         (("--labels", "sheet.csv", "--on", "key"), "name one of them with --on"),
         (("--labels", "twice.csv"), "twice.csv has several columns 'age'"),
-        (("--label", "sit"), "--label sit is none of the columns"),
+        (("--label", "sit"), "--label sit is not a column of"),
     ):
         result = run("import", "a.csv", "-o", "t.npz", *options)
         assert result.exit_code == 1

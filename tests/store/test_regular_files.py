@@ -54,7 +54,7 @@ def fit_with(path):
 def test_only_regular_files_are_opened(tmp_path, name, read, error, make):
     path = tmp_path / name
     make(path)
-    check_refused("no regular file", read, path, error=error)
+    check_refused("not a regular file", read, path, error=error)
 
 
 def test_links_inside_a_zarr_folder(tmp_path):
