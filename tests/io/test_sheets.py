@@ -90,7 +90,7 @@ def test_any_column_is_the_label(folder):
     shapes = sx.read("a.csv", label="site")
     assert shapes.labels.tolist() == ["p", "q", "q"]
     assert not shapes.metadata
-    check_refused(r'label="sit" is none of the columns of a\.csv: site', sx.read, "a.csv", label="sit")
+    check_refused(r'label="sit" is not a column of a\.csv .did you mean', sx.read, "a.csv", label="sit")
     words = "label and label_from cannot both be given"
     check_refused(words, sx.read, "a.csv", label="site", label_from="parent", error=ValueError)
 

@@ -67,7 +67,7 @@ def list_files(
             raise FileNotFoundError(f"There is no file {path}.")
         elif not (path.is_file() or path.is_dir()):
             # Looking into a pipe would wait for whoever writes to it.
-            raise ShapeFileError(f"{path} is no regular file.")
+            raise ShapeFileError(f"{path} is not a regular file.")
         else:
             named = [path]
         for match in named:

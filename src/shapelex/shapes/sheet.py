@@ -69,7 +69,7 @@ class Sheet:
         """Return a set with the columns of the sheet; refuse columns that shapes have, or that only files may say."""
         if self.on != "id" and self.on not in shapes.metadata:
             known = ", ".join(["id", *shapes.metadata])
-            raise ShapeInputError(f"{parameter('on', self.on)} is no column of the shapes, which have {known}.")
+            raise ShapeInputError(f"{parameter('on', self.on)} is not a column of the shapes, which have {known}.")
         taken = [name for name in self.columns if name in (*shapes.metadata, "id", "sequence", "closed")]
         if taken:
             why = "the shapes have too" if taken[0] in shapes.metadata else "means something else in tables of shapes"
@@ -118,7 +118,7 @@ def label_by(shapes: "ShapeSet", name: str) -> "ShapeSet":
     metadata = dict(shapes.metadata)
     if name not in metadata:
         raise ShapeInputError(
-            f"{parameter('label', name)} is no column of the shapes, which have {', '.join(metadata) or 'none'}."
+            f"{parameter('label', name)} is not a column of the shapes, which have {', '.join(metadata) or 'none'}."
         )
     return shapes.replace(labels=[as_text(value) for value in metadata.pop(name).tolist()], metadata=metadata)
 
