@@ -107,7 +107,7 @@ def make_payload(
             "poses": pack_array(pose_rotations(atoms, space, mean), "float64"),
             **atom_summary,
             # Only where it is known: a page must not learn two more dictionaries.
-            "stability": model.stability_.to_json() if hasattr(model, "_stability") else None,
+            "stability": model.stability_.to_json() if "stability_" in dir(model) else None,
         },
         "shapes": {
             "rows": rows.tolist(),
