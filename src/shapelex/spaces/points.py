@@ -263,16 +263,14 @@ class HermiteSpline(PointSpace):
         ndarray of float, shape (n_parameters, 2 * n_points)
             Values of the position functions, then of the tangent functions.
         """
-        scaled = check_parameter_range(t, self.closed) * self.n_intervals
-        start = np.minimum(scaled.astype(np.int64), self.n_intervals - 1)
-        end = (start + 1) % self.n_points
-        x = scaled - start
-        values = np.zeros((len(x), self.n_coordinates))
-        row = np.arange(len(x))
-        values[row, start] = (1 + 2 * x) * (1 - x) ** 2
-        values[row, end] = x**2 * (3 - 2 * x)
-        values[row, self.n_points + start] = x * (1 - x) ** 2
-        values[row, self.n_points + end] = x**2 * (x - 1)
+        # scipy.interpolate takes longer to import than all the rest together.
+        from scipy.interpolate import CubicHermiteSpline
+
+        knots = np.arange(self.n_intervals + 1)
+        functions = np.eye(self.n_coordinates)
+        positions, tangents = (functions[start + knots % self.n_points] for start in (0, self.n_points))
+        parameters = check_parameter_range(t, self.closed) * self.n_intervals
+        values: FloatArray = CubicHermiteSpline(knots, positions, tangents)(parameters)
         return values
 
     def reverse_rows(self, configurations: ComplexArray) -> ComplexArray:
@@ -309,23 +307,18 @@ def spline_basis(t: ArrayLike, n_functions: int, degree: int, closed: bool) -> F
 def _periodic_gram(n_functions: int, degree: int) -> FloatArray:
     """Return the exact Gram matrix of the closed :func:`spline_basis`, a circulant.
 
-    ``<phi_n, phi_m> = Σ_k beta_{2d+1}(n − m + k M) / M``, because two B-splines of degree d
-    convolve to one of degree 2d + 1. Integers hold every term, so the entries are rounded once.
+    ``<phi_n, phi_m> = Σ_k beta_{2d+1}(n − m + k M) / M``, because two B-splines of degree d convolve to one of degree
+    2d + 1, here at integers. Integers hold every term, so the entries are rounded once.
     """
     from scipy.linalg import circulant
 
+    order = 2 * degree + 1
     column = [Fraction(0)] * n_functions
-    for lag in range(-degree, degree + 1):
-        column[lag % n_functions] += _bspline_at_integer(2 * degree + 1, lag)
+    for place in range(1, order + 1):
+        terms = ((-1) ** j * comb(order + 1, j) * (place - j) ** order for j in range(place + 1))
+        column[(place - degree - 1) % n_functions] += Fraction(sum(terms), factorial(order))
     gram: FloatArray = circulant([float(value / n_functions) for value in column])
     return gram
-
-
-def _bspline_at_integer(degree: int, x: int) -> Fraction:
-    """Return the centered B-spline of odd degree at an integer, exactly."""
-    half = (degree + 1) // 2
-    terms = ((-1) ** j * comb(degree + 1, j) * (x + half - j) ** degree for j in range(x + half + 1))
-    return Fraction(sum(terms), factorial(degree))
 
 
 def piecewise_gauss_legendre(breakpoints: FloatArray, n_nodes: int) -> tuple[FloatArray, FloatArray]:
