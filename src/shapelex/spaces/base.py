@@ -78,9 +78,9 @@ class Space(ABC):
     _is_plain: ClassVar[bool] = False  # Phi is the identity, so no product with a matrix is needed.
 
     @property
-    @abstractmethod
     def n_coordinates(self) -> int:
         """Dimension ``N`` of a configuration."""
+        return len(self.shift)
 
     @property
     @abstractmethod
@@ -570,11 +570,7 @@ def row_norms(rows: ComplexArray) -> FloatArray:
     unsafe = ~((squares > limits.tiny / limits.eps) & (squares < limits.max))
     norms: FloatArray = np.sqrt(squares)
     if unsafe.any():
-        extremes = rows[unsafe].view(rows.real.dtype)
-        # A power of two scales without rounding.
-        exponents = np.frexp(np.abs(extremes).max(axis=1))[1]
-        scaled = np.ldexp(extremes, -exponents[:, None])
-        norms[unsafe] = np.ldexp(np.sqrt(np.einsum("kn,kn->k", scaled, scaled)), exponents)
+        norms[unsafe] = np.hypot.reduce(parts[unsafe], axis=1)
     return norms
 
 

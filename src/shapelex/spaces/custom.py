@@ -64,11 +64,6 @@ class CustomSpace(Space):
         _ = self._factor  # refuses a gram that is not positive definite
 
     @property
-    def n_coordinates(self) -> int:
-        """Dimension ``N`` of a configuration."""
-        return len(self._gram)
-
-    @property
     def gram(self) -> ComplexArray | FloatArray:
         """Matrix ``Phi`` of the Hermitian product."""
         return self._gram
