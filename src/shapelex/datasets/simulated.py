@@ -304,12 +304,10 @@ def _leaf(width: float, base: float, tip: float, lobes: float, n_lobes: int, cur
     side = width / peak * s**base * (1 - s) ** tip * (1 - min(lobes, 0.8) * (1 + waves) / 2 * np.sin(np.pi * s))
     right, left = s - 1j * side, s + 1j * side
     outline = np.concatenate([right, [1.0], left[:0:-1]])
-    # A midrib of constant curvature; the sides stay perpendicular to it.
-    if abs(curl) > 1e-9:
-        along, across = outline.real, outline.imag
-        direction = np.exp(1j * curl * along)
-        outline = (direction - 1) / (1j * curl) + 1j * across * direction
-    return np.asarray(outline, dtype=np.complex128)
+    # A midrib of constant curvature, ``(e^iφ − 1) / (i curl)``; the sides stay perpendicular to it.
+    along, across, angles = outline.real, outline.imag, curl * outline.real
+    midrib = along * np.exp(0.5j * angles) * np.sinc(angles / (2 * np.pi))
+    return np.asarray(midrib + 1j * across * np.exp(1j * angles), dtype=np.complex128)
 
 
 def worm_postures(n_points: int = 20, n_postures: int = 4) -> FloatArray:
