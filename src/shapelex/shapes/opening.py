@@ -57,9 +57,6 @@ def read_configurations(X: Any, space: Space | None = None, name: str = "X") -> 
 
 def open_storage(X: Any, space: Space | None, name: str) -> Shapes:
     """Return anything that holds shapes as a collection; see :func:`as_shapes`."""
-    if isinstance(X, np.ndarray) and (X.ndim < 2 or not is_mapped(X)):
-        # Most calls: an array in memory. One shape alone, or none, is left to the checks of arrays.
-        return ArrayShapes(as_complex_rows(X, name=name), space, name=name)
     if isinstance(X, Shapes):
         return X.in_space(X.space if space is None else space)
     # Dask is not imported to find out whether it is there.
@@ -70,6 +67,7 @@ def open_storage(X: Any, space: Space | None, name: str) -> Shapes:
     if is_tensor(X) and X.device.type != "cpu" and X.ndim > 1 and len(X):
         return TensorShapes(X, space, name)
     is_in_file = is_mapped(X) or (is_chunked(X) and not is_foreign(X))
+    # One shape alone, or none, is left to the checks of arrays.
     if is_in_file and len(X.shape) > 1:
         return FileShapes(X, space, name)
     if is_in_file or is_foreign(X) or hasattr(X, "__array__") or hasattr(X, "__array_interface__"):

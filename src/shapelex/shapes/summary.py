@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -86,7 +86,9 @@ class Summary:
         self._counts.update(gone=int(is_gone.sum()), incomplete=int((~is_whole).sum()), whole=int(is_whole.sum()))
         if not is_whole.any():
             return
-        points = _outline_points(shapes, shapes.configurations[is_whole])
+        points = shapes.configurations[is_whole]
+        if isinstance(shapes.space, BSpline | HermiteSpline):
+            points = shapes.space.sample(points, shapes.space.parameters(4 * shapes.space.n_coordinates))
         self._counts["collapsed"] += int((np.abs(points - points[:, :1]).max(axis=1) == 0).sum())
         if shapes.closed:
             areas = signed_areas(points)
@@ -137,12 +139,6 @@ def signed_areas(configurations: ComplexArray) -> FloatArray:
     following = np.roll(centered, -1, axis=1)
     areas: FloatArray = 0.5 * (centered.conj() * following).imag.sum(axis=1)
     return areas
-
-
-def _outline_points(shapes: "ShapeSet", rows: ComplexArray) -> Any:
-    if isinstance(shapes.space, BSpline | HermiteSpline):
-        return shapes.space.sample(rows, shapes.space.parameters(4 * shapes.space.n_coordinates))
-    return rows
 
 
 def _name_ends(numbers: Iterable[float], form: str) -> str:
