@@ -253,6 +253,7 @@ def test_large_sets_are_thinned_and_say_so(rng, ax):
     assert len(drawn(big.plot(ax=ax))) == 60
     assert ax.get_title() == "60 of 100 shapes"
     assert len(drawn(big.plot(overlay=True, ax=Figure().subplots()))) == 100
+    assert len(drawn(sx.ShapeSet([big.configurations] * 2).plot(color=range(200), ax=Figure().subplots()))) == 50
 
 
 def test_panel_letters():

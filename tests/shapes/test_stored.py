@@ -79,8 +79,7 @@ def test_parts_are_those_of_a_set_in_memory(store, dtype):
     assert (stored.shape, stored.dtype, len(stored)) == (X.shape, dtype, 50)
     keys = [slice(start, stop) for start, stop in [(0, 50), (2, 45), (49, 50), (10, 12), (0, 30), (35, 60), (5, 5)]]
     for key in [*keys, slice(1, 48, 7), slice(None, None, -1), [30, 3, 30, 41], [], np.arange(50) % 3 == 0]:
-        assert stored[key].in_memory
-        assert stored[key].dtype == dtype
+        assert (stored[key].in_memory, stored[key].dtype) == (True, dtype)
         assert stored[key].equals(shapes[key])
     np.testing.assert_array_equal(stored[-4], X[-4])
     np.testing.assert_array_equal(list(stored), X)

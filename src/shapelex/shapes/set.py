@@ -539,8 +539,10 @@ class ShapeSet:
         from shapelex.plotting import plot_shapes
 
         most = (500 if overlay else 60) if max_shapes is None else max_shapes
-        shown = self if self.in_memory else self[:: max(1, -(-len(self) // check_count(most, 1, "max_shapes")))]
-        return plot_shapes(shown, color=color, overlay=overlay, max_shapes=most, **options)
+        step = 1 if self.in_memory else max(1, -(-len(self) // check_count(most, 1, "max_shapes")))
+        if step > 1 and color is not None and not isinstance(color, str | tuple):
+            color = color[::step]
+        return plot_shapes(self[::step], color=color, overlay=overlay, max_shapes=most, **options)
 
 
 def _join_sets(parts: Sequence[ShapeSet], *, series_go_on: bool) -> ShapeSet:
