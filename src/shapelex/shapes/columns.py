@@ -185,12 +185,9 @@ class ColumnKind:
 
     def see(self, column: Column) -> "ColumnKind":
         """Return what the entries are together with those of a further part."""
-        kind, dtype, n_characters, n_present = column.dtype.kind, column.dtype, 0, len(column)
-        if kind == "U":
-            lengths = np.char.str_len(column)
-            n_characters, n_present = int(lengths.sum()), int(np.count_nonzero(lengths))
-        elif kind == "f":
-            n_present = int(np.count_nonzero(~np.isnan(column)))
+        kind, dtype = column.dtype.kind, column.dtype
+        n_characters = int(np.char.str_len(column).sum()) if kind == "U" else 0
+        n_present = int(np.count_nonzero(column != "" if kind == "U" else ~np.isnan(column)))
         if n_present == 0 and (kind == "U" or self.dtype is not None):
             # A column without entries says nothing of what they are.
             return self
@@ -217,11 +214,9 @@ class ColumnKind:
 
 def cast_column(column: Column | None, dtype: np.dtype[Any], n_shapes: int, absent: int | None = None) -> Column:
     """Return a column in the type that :class:`ColumnKind` found; None stands for one without entries."""
-    is_empty = column is None or (column.dtype.kind == "U" and dtype.kind != "U")
-    if is_empty:
+    if column is None or (column.dtype.kind == "U" and dtype.kind != "U"):
         fill: Any = absent if dtype.kind in "iu" else "" if dtype.kind == "U" else np.nan
         return np.full(n_shapes, fill, dtype=dtype)
-    assert column is not None
     if dtype.kind == "U" and column.dtype.kind != "U":
         return np.array([_as_text(value) for value in column.tolist()], dtype=dtype)
     return column.astype(dtype, copy=False)

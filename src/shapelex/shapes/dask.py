@@ -93,16 +93,12 @@ class DaskShapes(Shapes):
 
 def _work_on_chunk(chunk: Any, weights: FloatArray | None, start: int, shared: tuple[Any, Space, str]) -> Any:
     work, space, name = shared
-    part = ArrayShapes(_as_rows(chunk, name), space, weights, name)
+    part = ArrayShapes(as_complex_rows(chunk, name=name), space, weights, name)
     part.first_row = start
     with single_blas_thread():
         return work(part)
 
 
-def _as_rows(chunk: Any, name: str) -> ComplexArray:
-    return as_complex_rows(np.asarray(chunk), name=name)
-
-
 def _change(chunk: Any, change: Change, name: str, block_info: Any = None) -> ComplexArray:
     with single_blas_thread():
-        return change(_as_rows(chunk, name), name, int(block_info[0]["array-location"][0][0]))
+        return change(as_complex_rows(chunk, name=name), name, int(block_info[0]["array-location"][0][0]))

@@ -300,7 +300,7 @@ class ShapeSet:
         Raises
         ------
         TypeError
-            If a name is no part of a set.
+            If a name is not a part of a set.
         """
         check_names(changes, _ARGUMENTS, "ShapeSet.replace")
         if changes.get("space", self.space) != self.space:
@@ -412,7 +412,7 @@ class ShapeSet:
         Raises
         ------
         ShapeFileError
-            If the columns can be read in several ways or in none, or a cell is no coordinate, with its row.
+            If the columns can be read in several ways or in none, or a cell is not a coordinate, with its row.
 
         See Also
         --------
@@ -476,7 +476,7 @@ class ShapeSet:
         Raises
         ------
         ShapeInputError
-            If there is no such column, a key is there twice, the shapes have a column of the same name already, or no
+            If there is no such column, a key occurs twice, the shapes have a column of the same name already, or no
             row fits.
 
         Examples

@@ -55,12 +55,11 @@ class Sheet:
         self._rows = {key: row for row, key in self._keys.items()}
         if twice := [key for key, count in Counter(self._keys.values()).items() if count > 1]:
             raise ShapeInputError(f"{name} has several rows with {on}={twice[0]!r}: keep one of them.")
-        if on == "file":
-            # Names of files without endings, where they are of one row only; a folder says which file is meant.
-            names = {row: key for row, key in self._keys.items() if PurePath(key).name == key}
-            pairs = [(short, row) for row, key in names.items() for short in keys_of(key, on)[1:]]
-            counts = Counter(short for short, _ in pairs)
-            self._rows = {short: row for short, row in pairs if counts[short] == 1} | self._rows
+        # Names of files without endings, where they are of one row only; a folder says which file is meant.
+        names = {row: key for row, key in self._keys.items() if PurePath(key).name == key}
+        pairs = [(short, row) for row, key in names.items() for short in keys_of(key, on)[1:]]
+        counts = Counter(short for short, _ in pairs)
+        self._rows = {short: row for short, row in pairs if counts[short] == 1} | self._rows
         self._used: set[int] = set()
         self._alone: dict[str, None] = {}
         self._n_alone = 0
@@ -129,7 +128,7 @@ def keys_of(key: Any, on: str) -> list[str]:
     if on != "file":
         return [text]
     name = PurePath(text).name
-    # In plate.12.png, 12 is no ending.
+    # In plate.12.png, 12 is not an ending.
     names = [text, name, PurePath(name).stem, _ENDINGS.sub("", name)]
     if found := MASK_NAME.fullmatch(PurePath(name).stem):
         # The image that a mask was made of, which sheets name more often than the mask.

@@ -89,7 +89,7 @@ class Shapes(StoredRows):
             yield Block(start, self.read(start, stop), self.weights_of(rows), scales, self.name, first_row)
 
     def check_all(self) -> None:
-        """Refuse rows that are no shapes by their numbers in the collection, once an error was found in some of it."""
+        """Refuse rows that are not shapes by their numbers in the collection, once an error was found in some of it."""
         for block in self.blocks(BLOCK_ROWS):
             self.space.whitened_preshapes(block.configurations, self.name, self.first_row + block.start)
 
