@@ -10,7 +10,7 @@ from shapelex._typing import ArrayLike, FloatArray, IntArray
 from shapelex._validation import check_positive
 from shapelex.exceptions import ParameterError
 from shapelex.shapes.columns import FPS, as_column, frame_rates
-from shapelex.shapes.time_order import TimeOrder, steps_between
+from shapelex.shapes.time_order import TimeOrder
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,7 @@ def find_time_order(n_shapes: int, frames: ArrayLike | None = None, sequence: Ar
     inside = np.diff(series[order]) == 0
     differences = np.diff(moments[order])[inside]
     usual = float(np.median(differences)) if len(differences) else 1.0
-    return TimeOrder(order, steps_between(order, series, moments, usual), series, moments, usual, tuple(remarks))
+    return TimeOrder(order, series, moments, usual, tuple(remarks))
 
 
 def _number_series(sequence: ArrayLike, n_shapes: int) -> IntArray:

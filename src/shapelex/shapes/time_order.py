@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,6 @@ class TimeOrder:
     ----------
     order : ndarray of int, shape (n_used,)
         Numbers of the rows, series after series; rows that are left out are not in it.
-    steps : ndarray of float, shape (n_used,)
-        Time since the row before in `order`, in units of the usual step between two frames of the set; 0 for the first
-        one of a series.
     series : ndarray of int, shape (n_shapes,)
         Series of each row, from 0, in the order of `order`.
     moments : ndarray, shape (n_shapes,)
@@ -33,11 +31,18 @@ class TimeOrder:
     """
 
     order: IntArray
-    steps: FloatArray
     series: IntArray
     moments: np.ndarray[Any, Any]
     usual_step: float
     remarks: tuple[str, ...] = ()
+
+    @cached_property
+    def steps(self) -> FloatArray:
+        """Time since the row before in `order`, in units of the usual step; 0 for the first row of a series."""
+        steps = np.zeros(len(self.order))
+        inside = np.diff(self.series[self.order]) == 0
+        steps[1:] = np.where(inside, np.diff(self.moments[self.order]) / self.usual_step, 0.0)
+        return steps
 
     @property
     def is_next(self) -> BoolArray:
@@ -46,10 +51,7 @@ class TimeOrder:
 
     def without(self, is_left_out: BoolArray) -> "TimeOrder":
         """Return the order of the other rows; the time between them grows."""
-        if not is_left_out.any():
-            return self
-        order = self.order[~is_left_out[self.order]]
-        return replace(self, order=order, steps=steps_between(order, self.series, self.moments, self.usual_step))
+        return replace(self, order=self.order[~is_left_out[self.order]])
 
     def switch_costs(self, switch_cost: float) -> FloatArray:
         """Return the cost of a change before each entry of `order`: `switch_cost`, divided by the length of a gap."""
@@ -71,11 +73,3 @@ class TimeOrder:
         for start in range(0, len(self.order), n_rows):
             rows = self.order[start : start + n_rows]
             yield rows, Block(start, shapes[rows], shapes.weights_of(rows), None, shapes.name, 0)
-
-
-def steps_between(order: IntArray, series: IntArray, moments: np.ndarray[Any, Any], usual: float) -> FloatArray:
-    """Return the time since the row before in the same series, in usual steps; 0 for the first one of a series."""
-    steps = np.zeros(len(order))
-    inside = np.diff(series[order]) == 0
-    steps[1:] = np.where(inside, np.diff(moments[order]) / usual, 0.0)
-    return steps
