@@ -104,15 +104,11 @@ def _difference(path: Path, file: SourceFile) -> str:
     return f"has the {kind} {found} and {len(content)} bytes, but should have {file.blob}{size}"
 
 
-def _read_registry() -> dict[str, Dataset]:
-    text = package_files("shapelex.datasets").joinpath("registry.toml").read_text(encoding="utf-8")
-    return {
-        name: Dataset(**entry | {"files": tuple(SourceFile(**file) for file in entry.get("files", ()))})
-        for name, entry in tomllib.loads(text).items()
-    }
-
-
-REGISTRY = _read_registry()
+_REGISTRY_TEXT = package_files("shapelex.datasets").joinpath("registry.toml").read_text(encoding="utf-8")
+REGISTRY = {
+    name: Dataset(**entry | {"files": tuple(SourceFile(**file) for file in entry.get("files", ()))})
+    for name, entry in tomllib.loads(_REGISTRY_TEXT).items()
+}
 
 
 def list_datasets() -> dict[str, str]:

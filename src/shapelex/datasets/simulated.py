@@ -200,23 +200,17 @@ def deform(
     n_shapes, n_landmarks = configurations.shape
     space = Landmarks(n_landmarks)
     preshapes = space.preshape(configurations)
-    smoothed = _smooth(preshapes, _complex_normal(generator, (n_shapes, n_copies, n_landmarks)))
-    deformed = preshapes[:, None] + size * smoothed
-    return space.preshape(deformed.reshape(-1, n_landmarks).astype(preshapes.dtype, copy=False))
-
-
-def _smooth(shapes: ComplexArray, vectors: ComplexArray) -> ComplexArray:
-    """Return ``K v`` for the vectors of each shape, over the square root of its expected squared norm.
-
-    ``K_ij = |z_i|² + |z_j|² − 2 (x_i x_j + y_i y_j)`` is a product of two factors of four columns, and never formed.
-    Real and imaginary parts of the vectors have variance 1.
-    """
-    x, y = shapes.real, shapes.imag
+    # K_ij = |z_i|² + |z_j|² − 2 (x_i x_j + y_i y_j) is a product of two factors of four columns, and never formed.
+    x, y = preshapes.real, preshapes.imag
     radii, ones = x**2 + y**2, np.ones_like(x)
     left, right = np.stack([radii, ones, x, y], axis=2), np.stack([ones, radii, -2 * x, -2 * y], axis=2)
     left_gram, right_gram = np.swapaxes(left, 1, 2) @ left, np.swapaxes(right, 1, 2) @ right
+    # The roots of the expected squared norms of K g: real and imaginary parts of g have variance 1.
     norms = np.sqrt(2 * (left_gram * right_gram).sum(axis=(1, 2)))
-    return np.asarray(vectors @ right @ np.swapaxes(left, 1, 2) / norms[:, None, None])
+    vectors = _complex_normal(generator, (n_shapes, n_copies, n_landmarks))
+    smoothed = vectors @ right @ np.swapaxes(left, 1, 2) / norms[:, None, None]
+    deformed = preshapes[:, None] + size * smoothed
+    return space.preshape(deformed.reshape(-1, n_landmarks).astype(preshapes.dtype, copy=False))
 
 
 def make_leaves(
@@ -505,7 +499,11 @@ def make_behavior(
     rate = check_positive(fps, "fps")
     generator = np.random.default_rng(random_state)
     postures = worm_postures(n_points, _BEHAVIOR_POSTURES)
-    centers = _spread_directions(count, generator)
+    # Postures of the states: those of fifty draws of which the closest two are farthest apart.
+    drawn = generator.normal(size=(50, count, _BEHAVIOR_POSTURES)) * np.array([1.0, 1.0, 1.0, 0.6, 0.4, 0.3])
+    drawn *= 0.7 / np.linalg.norm(drawn, axis=2, keepdims=True)
+    distances = np.linalg.norm(drawn[:, :, None] - drawn[:, None], axis=3) + 10 * np.eye(count)
+    centers = drawn[distances.min(axis=(1, 2)).argmax()]
     directions = generator.normal(size=(count, _BEHAVIOR_POSTURES))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     paces = generator.uniform(2 * np.pi / 30, 2 * np.pi / 12, size=count)
@@ -520,14 +518,6 @@ def make_behavior(
         columns = {"time": np.arange(n_times) / rate, "state": states}
         series.append((_midlines(blended @ postures + heading[:, None]), columns))
     return _record("animal", series, deviation, generator)
-
-
-def _spread_directions(n_states: int, generator: np.random.Generator) -> FloatArray:
-    """Return weights of postures, one row per state, drawn such that the closest two are not close."""
-    drawn = generator.normal(size=(50, n_states, _BEHAVIOR_POSTURES)) * np.array([1.0, 1.0, 1.0, 0.6, 0.4, 0.3])
-    drawn *= 0.7 / np.linalg.norm(drawn, axis=2, keepdims=True)
-    distances = np.linalg.norm(drawn[:, :, None] - drawn[:, None], axis=3) + 10 * np.eye(n_states)
-    return np.asarray(drawn[distances.min(axis=(1, 2)).argmax()])
 
 
 def _draw_states(n_frames: int, n_states: int, dwell: float, generator: np.random.Generator) -> IntArray:

@@ -79,8 +79,6 @@ class Preparation:
             return NotImplemented
         return self.is_recorded == other.is_recorded and self.to_json() == other.to_json()
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __str__(self) -> str:
         if not self.is_recorded:
             return "preparation not recorded"
