@@ -9,8 +9,9 @@ from scipy import ndimage
 from shapelex._extras import load_library
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_count
-from shapelex.io.contours import check_closed_space, fit_outline, signed_area, start_at_top
+from shapelex.io.contours import check_closed_space, fit_outline, start_at_top
 from shapelex.shapes import ShapeSet
+from shapelex.shapes.summary import signed_areas
 from shapelex.spaces import Landmarks, Space
 
 # Gray values run from 0 to 16. At 6 the strokes of all but a few digits hang together.
@@ -88,7 +89,7 @@ def _outer_contour(image: FloatArray, find_contours: Callable[..., list[Any]]) -
     fine = ndimage.zoom(framed, n_fine / len(framed), order=3)
     bottom = 1j * (len(image) - 1)
     contours = [bottom + (points[:-1] / _STEPS - _FRAME) @ [-1j, 1] for points in find_contours(fine, _LEVEL)]
-    areas = np.array([signed_area(contour) for contour in contours])
+    areas = np.array([signed_areas(contour) for contour in contours])
     largest = int(np.abs(areas).argmax())
     # Parts turn the same way as the largest one; holes turn the other way.
     parts = areas * np.sign(areas[largest])

@@ -293,9 +293,7 @@ def _read_cells(outlines: Path, lines: Path, treatments: Path) -> ShapeSet:
     """Return outlines at equal steps from their first point, counter-clockwise."""
     blocks = outlines.read_text(encoding="utf-8").strip().split("\n\n")
     vertices = [np.array(block.split(), dtype=float).reshape(-1, 2) @ [1, 1j] for block in blocks]
-    turned = [
-        outline if signed_areas(outline[np.newaxis])[0] > 0 else np.roll(outline[::-1], 1) for outline in vertices
-    ]
+    turned = [outline if signed_areas(outline) > 0 else np.roll(outline[::-1], 1) for outline in vertices]
     line, treatment = (path.read_text(encoding="utf-8").split() for path in (lines, treatments))
     return ShapeSet(
         resample(turned, _N_CELL_POINTS, closed=True),

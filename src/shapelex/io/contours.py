@@ -28,6 +28,7 @@ from shapelex.geometry.resampling import resample_polyline
 from shapelex.io.assembly import fit_curves
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.preparation import Preparation
+from shapelex.shapes.summary import signed_areas
 from shapelex.spaces import Landmarks, Space
 
 ObjectChoice: TypeAlias = Literal["largest", "components", "labels"]
@@ -427,8 +428,8 @@ def outline_objects(
         outline = outlines[0]
         if len(outlines) > 1:
             # The others are holes. Cutting the corners of pixels halfway takes half a pixel in all off any outline.
-            outline = max(outlines, key=signed_area)
-            area = round(signed_area(outline) + 0.5)
+            outline = max(outlines, key=signed_areas)
+            area = round(float(signed_areas(outline)) + 0.5)
         outline = start_at_top(outline)
         x, y = outline.real, outline.imag
         touches_border = bool(x.min() < 0 or y.min() < 0 or x.max() > width - 1 or y.max() > height - 1)
@@ -456,12 +457,6 @@ def check_closed_space(space: Space) -> Space:
             f"{space} holds open curves, but outlines are closed: use {parameter('closed', True)}."
         )
     return space
-
-
-def signed_area(outline: ComplexArray) -> float:
-    """Return the area inside a closed outline, negative where it runs clockwise."""
-    moved = outline - outline[0]
-    return float(np.vdot(moved[:-1], moved[1:]).imag) / 2
 
 
 def start_at_top(outline: ComplexArray) -> ComplexArray:

@@ -133,12 +133,10 @@ class Summary:
         return [words for is_there, words in troubles if is_there]
 
 
-def signed_areas(configurations: ComplexArray) -> FloatArray:
-    """Return the signed areas of the polygons, positive for counter-clockwise ones."""
-    centered = configurations - configurations.mean(axis=1, keepdims=True)
-    following = np.roll(centered, -1, axis=1)
-    areas: FloatArray = 0.5 * (centered.conj() * following).imag.sum(axis=1)
-    return areas
+def signed_areas(outlines: ComplexArray) -> FloatArray:
+    """Return the areas inside closed polygons, whose points are on the last axis; negative for clockwise ones."""
+    moved = outlines - outlines[..., :1]
+    return np.asarray(np.vecdot(moved[..., :-1], moved[..., 1:]).imag / 2)
 
 
 def _name_ends(numbers: Iterable[float], form: str) -> str:
