@@ -191,9 +191,7 @@ class ColumnKind:
         if n_present == 0 and (kind == "U" or self.dtype is not None):
             # A column without entries says nothing of what they are.
             return self
-        is_exact = self.is_exact
-        if kind in "iu" and len(column):
-            is_exact &= max(abs(int(column.max())), abs(int(column.min()))) < EXACT
+        is_exact = self.is_exact and (kind not in "iu" or bool((np.abs(column.astype(np.float64)) < EXACT).all()))
         if self.dtype is not None:
             both = [self.dtype, column.dtype]
             is_one_kind = len({"number" if one.kind in "iufc" else one.kind for one in both}) == 1

@@ -38,7 +38,8 @@ class DaskShapes(Shapes):
         array = array[np.newaxis] if array.ndim == 1 else array
         self.array = array.rechunk(dict.fromkeys(range(1, array.ndim), -1))
         if array.ndim == 3:
-            self.array = self._map(points_to_complex, dtype=dtype, drop_axis=2)
+            meta = np.empty((0, 0), dtype)
+            self.array = self.array.map_blocks(points_to_complex, dtype=dtype, meta=meta, drop_axis=2)
         super().__init__((array.shape[0], n_coordinates), dtype, space, name)
         self._starts = np.cumsum([0, *(size for size in array.chunks[0] if size)])
 
@@ -46,10 +47,6 @@ class DaskShapes(Shapes):
     def _chunks(self) -> list[Any]:
         pairs = zip(self.array.to_delayed(optimize_graph=True).ravel(), self.array.chunks[0], strict=True)
         return [chunk for chunk, size in pairs if size]
-
-    def _map(self, function: Callable[..., ComplexArray], *arguments: Any, dtype: np.dtype[Any], **options: Any) -> Any:
-        meta = np.empty((0, 0), dtype)
-        return self.array.map_blocks(function, *arguments, dtype=dtype, meta=meta, **options)
 
     def read(self, start: int, stop: int) -> ComplexArray:
         """Return configurations, computed and transferred to this process."""
@@ -62,7 +59,8 @@ class DaskShapes(Shapes):
 
     def changed(self, change: Change) -> Shapes:
         """Return the shapes that a function makes of these, computed where the chunks are."""
-        other = DaskShapes(self._map(_change, change, self.name, dtype=self.dtype), self.space, self.name)
+        array = self.array.map_blocks(_change, change, self.name, dtype=self.dtype, meta=self.empty)
+        other = DaskShapes(array, self.space, self.name)
         other.weights = self.weights
         return other
 
