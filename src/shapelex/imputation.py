@@ -180,12 +180,22 @@ def impute(
             "use decode(encode(X, atoms, n_nonzero, mask=mask), atoms)."
         )
     is_fitted = dictionary.__sklearn_is_fitted__()
-    space = _landmarks_of(dictionary, is_fitted, X)
+    space = choose_space(dictionary.space_ if is_fitted else dictionary.space, X)
+    if not isinstance(space, Landmarks | None):
+        raise UnsupportedBySpaceError(
+            f"impute fills in landmarks, but the space is {space}, whose coefficients hang together: fit the curve to "
+            "the points that are there, by space.fit(points, t)."
+        )
     configurations, present = as_incomplete_configurations(as_shapes(X, space)[:], name="X")
     generator = np.random.default_rng(check_count(random_state, 0, "random_state"))
     n_trials = n_repeats if is_fitted else min(n_repeats, _MOST_LEARNED_TRIALS)
     trials = _hide_landmarks(present, hide, n_trials, generator)
     if is_fitted:
+        if dictionary._missing_registration(X) is not None:
+            raise PreparationError(
+                "X is not registered, but dictionary was learned from registered outlines, and outlines with missing "
+                "points cannot be registered: use a dictionary that was learned from outlines as they are."
+            )
         if reference is not None:
             reference, _ = read_configurations(reference, dictionary.space_, "reference")
             # The dictionary would call collapsed ones those of X.
@@ -271,15 +281,15 @@ class _Guesser:
 
     def _expect(self, completed: ComplexArray, landmarks: IntArray, noises: FloatArray) -> ComplexArray:
         """Return the shapes to be expected from some landmarks of completed shapes, for each noise."""
-        part = _moved(self.basis, landmarks)[:, landmarks]
+        part = self.basis[:, landmarks]
+        part -= part.mean(axis=1, keepdims=True)
         # Sums along another order of memory would round a row by how many others there are.
         known = np.take(completed, landmarks, axis=1)
         known -= known.mean(axis=1, keepdims=True)
         expected: ComplexArray = _expected_weights(part, known, noises) @ self.basis
         if self.aligned is None:
             return expected
-        other = self.aligned.expect(completed, landmarks, noises)
-        return np.asarray((_moved(expected, landmarks) + _moved(other, landmarks)) / 2)
+        return (expected + self.aligned.expect(completed, landmarks, noises)) / 2
 
     def _code(self, completed: ComplexArray, present: BoolArray) -> ComplexArray:
         """Return the sparse reconstructions, of the size and angle that fit the landmarks that are present best."""
@@ -325,11 +335,6 @@ def _expected_weights(
     return np.asarray(np.swapaxes(vectors @ shrunk, 1, 2))
 
 
-def _moved(Z: ComplexArray, landmarks: IntArray) -> ComplexArray:
-    """Return shapes moved so that some landmarks have their center at 0."""
-    return np.asarray(Z - Z[..., landmarks].mean(axis=-1, keepdims=True))
-
-
 def _as_reals(Z: ComplexArray) -> FloatArray:
     return np.concatenate([Z.real, Z.imag], axis=1)
 
@@ -364,22 +369,3 @@ def _hide_landmarks(present: BoolArray, share: float, n_times: int, generator: n
     keys = np.where(present, generator.random((n_times, *present.shape)), 2.0)
     ranks = np.argsort(np.argsort(keys, axis=2), axis=2)
     return list(present & (ranks >= n_hidden[:, None]))
-
-
-def _landmarks_of(dictionary: ShapeDictionary, is_fitted: bool, X: ArrayLike) -> Landmarks | None:
-    """Return the space of the dictionary, or that of the set `X`; None where neither says it."""
-    space = choose_space(dictionary.space_ if is_fitted else dictionary.space, X)
-    if space is None:
-        return None
-    if not isinstance(space, Landmarks):
-        raise UnsupportedBySpaceError(
-            f"impute fills in landmarks, but the space is {space}, whose coefficients hang together: fit the curve to "
-            "the points that are there, by space.fit(points, t)."
-        )
-    space.check_space_of(X, "X")
-    if is_fitted and dictionary._missing_registration(X) is not None:
-        raise PreparationError(
-            "X is not registered, but dictionary was learned from registered outlines, and outlines with missing "
-            "points cannot be registered: use a dictionary that was learned from outlines as they are."
-        )
-    return space
