@@ -143,15 +143,16 @@ def retrieve(
             f"{parameter('mirror', True)} takes complex conjugates, which are mirror images where the gram is real; "
             f"that of {type(searched.space).__name__} is not: give {parameter('mirror', False)}."
         )
+    search = _free_search(searched.space, mirror)
     if rerank is None:
-        indices, distances = _nearest_shapes(searched.space.preshape(queries), searched, k, mirror)
+        indices, distances = _nearest_shapes(searched.space.preshape(queries), searched, k, search)
     elif len(searched) > _MOST_RERANKED:
         raise ParameterError(
             f"{parameter('rerank', rerank)} compares all shapes of a set with each other, at most {_MOST_RERANKED}, "
             f"got {len(searched)}: find the nearest few thousand of a query without it, then re-rank these."
         )
     else:
-        within, to_set = _dissimilarities(_read(searched), queries, searched.space, mirror)
+        within, to_set = _dissimilarities(_read(searched), queries, search)
         new = _RERANKERS[rerank](within, to_set)
         indices = np.stack([_first_smallest(row, k, ties) for row, ties in zip(new, to_set, strict=True)])
         distances = np.take_along_axis(new, indices, axis=1)
@@ -167,22 +168,22 @@ def _read(shapes: Shapes) -> ComplexArray:
     return configurations
 
 
-def _free_changes(space: Space, mirror: bool) -> dict[str, bool]:
-    """Return the changes of a shape that do not count in a space: arguments of :class:`CyclicSearch`.
+def _free_search(space: Space, mirror: bool) -> CyclicSearch:
+    """Return the search among the changes of a shape that do not count in a space.
 
     Closed curves have no first point, and no curve has a preferred direction. Open landmarks are numbered.
     """
     has_points = space.coordinates_per_point is not None
     is_curve = has_points and (space.closed or not isinstance(space, Landmarks))
-    return {"start": has_points and space.closed, "direction": is_curve, "reflection": mirror}
+    return CyclicSearch(space, start=has_points and space.closed, direction=is_curve, reflection=mirror)
 
 
-def _nearest_shapes(queries: ComplexArray, shapes: Shapes, k: int, mirror: bool) -> tuple[IntArray, FloatArray]:
+def _nearest_shapes(queries: ComplexArray, shapes: Shapes, k: int, search: CyclicSearch) -> tuple[IntArray, FloatArray]:
     """Return numbers and full distances of the `k` nearest shapes of each query, the nearest first.
 
     Queries are pre-shapes. Of shapes at equal distances, up to rounding, the one of the smaller number comes first.
     """
-    space, search = shapes.space, CyclicSearch(shapes.space, **_free_changes(shapes.space, mirror))
+    space = shapes.space
     if isinstance(shapes, TensorShapes):
         return _measure_exactly(queries, shapes, _nearest_on_device(queries, shapes, k, search), search)
     found: list[IntArray] = [np.empty(0, dtype=np.int64)] * len(queries)
@@ -221,22 +222,17 @@ def _nearest_on_device(queries: ComplexArray, shapes: TensorShapes, k: int, sear
     spectra = spectra.reshape(len(rows), -1, search.n_points)
     if search.start:
         spectra = torch.fft.fft(spectra)
-    n_rows = max(1, _MOST_PRODUCTS // (space.n_coordinates * _BLOCK_QUERIES))
+    n_rows = max(1, _MOST_PRODUCTS // (len(search.variants) * space.n_coordinates * _BLOCK_QUERIES))
     found = []
     for start in range(0, len(queries), _BLOCK_QUERIES):
-        duals = search.duals(queries[start : start + _BLOCK_QUERIES])
-        variants = [(to_device(dual), reverse) for dual, (reverse, _) in zip(duals, search.variants, strict=True)]
+        duals = torch.stack([to_device(dual) for dual in search.duals(queries[start : start + _BLOCK_QUERIES])])
         largest = []
         for row in range(0, len(spectra), n_rows):
-            part = spectra[row : row + n_rows]
-            products = []
-            for dual, reverse in variants:
-                terms = torch.einsum("qpn,rpn->qrn", dual, part)
-                if search.start:
-                    terms = torch.fft.fft(terms, norm="forward") if reverse else torch.fft.ifft(terms)
-                products.append(terms)
-            squares = [one.real.square() + one.imag.square() for one in products]
-            largest.append(torch.stack([one.amax(dim=2) for one in squares]).amax(dim=0))
+            products = torch.einsum("vqpn,rpn->vqrn", duals, spectra[row : row + n_rows])
+            if search.start:
+                # A reversal only puts these in another order.
+                products = torch.fft.ifft(products)
+            largest.append((products.real.square() + products.imag.square()).amax(dim=(0, 3)))
         found += [_first_smallest(-row, k) for row in to_numpy(torch.cat(largest, dim=1))]
     return np.stack(found)
 
@@ -272,26 +268,22 @@ def _rounded(values: FloatArray) -> FloatArray:
 
 
 def _dissimilarities(
-    configurations: ComplexArray, queries: ComplexArray, space: Space, mirror: bool
+    configurations: ComplexArray, queries: ComplexArray, search: CyclicSearch
 ) -> tuple[FloatArray, FloatArray]:
     """Return the dissimilarities within a set, and of queries (rows) to its shapes."""
     configurations, queries = configurations.astype(np.complex128), queries.astype(np.complex128)
-    changes = _free_changes(space, mirror)
     stacks = [configurations] if np.array_equal(queries, configurations) else [configurations, queries]
-    if changes["start"]:
-        found = _match_outlines(stacks, space, mirror)
+    if search.start:
+        found = _match_outlines(stacks, search.space, search.reflection)
     else:
-        found = [_open_distances(stack, configurations, space, changes["direction"], mirror) for stack in stacks]
+        found = [_least_distances(stack, configurations, search) for stack in stacks]
     return found[0], found[-1]
 
 
-def _open_distances(
-    queries: ComplexArray, configurations: ComplexArray, space: Space, direction: bool, mirror: bool
-) -> FloatArray:
-    """Return the least full distances over mirror images and directions, if these do not count."""
-    variants = [queries, queries.conj()] if mirror else [queries]
-    variants += [space.reverse(one) for one in variants] if direction else []
-    return np.asarray(np.min([pairwise_distances(one, configurations, space=space) for one in variants], axis=0))
+def _least_distances(queries: ComplexArray, configurations: ComplexArray, search: CyclicSearch) -> FloatArray:
+    """Return the least full distances over all changes."""
+    variants = [search.apply(queries, np.full(len(queries), number)) for number in range(search.n_changes)]
+    return np.asarray(np.min([pairwise_distances(one, configurations, space=search.space) for one in variants], axis=0))
 
 
 def _match_outlines(stacks: list[ComplexArray], space: Space, mirror: bool) -> list[FloatArray]:
@@ -475,14 +467,10 @@ def _radii(rows: FloatArray, n_neighbors: int) -> FloatArray:
 
 def _extended(members: BoolArray, close: BoolArray) -> BoolArray:
     """Add the close neighbors of members of a set to it where most of them are members."""
-    counts = close.sum(axis=1)
-    extended = members.copy()
-    for number, row in enumerate(members):
-        candidates = np.flatnonzero(row)
-        shared = close[candidates][:, row].sum(axis=1)
-        added = candidates[shared > _EXPANSION * counts[candidates]]
-        extended[number] |= close[added].any(axis=0)
-    return extended
+    neighbors = sparse.csr_array(close, dtype=float)
+    shared = (sparse.csr_array(members, dtype=float) @ neighbors.T).toarray()
+    is_added = members & (shared > _EXPANSION * close.sum(axis=1))
+    return np.asarray(members | ((sparse.csr_array(is_added, dtype=float) @ neighbors).toarray() > 0))
 
 
 def _average(weights: FloatArray, dissimilarities: FloatArray) -> FloatArray:
