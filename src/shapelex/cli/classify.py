@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from shapelex.estimators import ShapeClassifier
-    from shapelex.selection.class_test import ClassTest
     from shapelex.shapes import ShapeSet
+
+    Columns = dict[str, np.ndarray[Any, Any]]
 
 _MOST_PRINTED = 12
 _TRAINING_OPTIONS = {"by": "--by", "within": "--within", "tested": "--tested", "misclassified": "--misclassified"}
@@ -223,7 +224,7 @@ def _column(shapes: "ShapeSet", name: str, option: str) -> "np.ndarray[Any, Any]
     return column.astype(str) if column.dtype.kind in "OT" else column
 
 
-def _test(found: "ShapeSet", labels: Any, groups: Any, folds: int, seed: int, screen: Screen) -> "ClassTest":
+def _test(found: "ShapeSet", labels: Any, groups: Any, folds: int, seed: int, screen: Screen) -> "Columns":
     from shapelex.selection.class_test import run_class_test
 
     with screen.progress("testing") as tell:
@@ -232,32 +233,35 @@ def _test(found: "ShapeSet", labels: Any, groups: Any, folds: int, seed: int, sc
         )
 
 
-def _tell_outcome(outcome: "ClassTest", screen: Screen) -> dict[str, Any]:
+def _tell_outcome(tested: "Columns", screen: Screen) -> dict[str, Any]:
     """Print accuracy and confusion matrix, and return them for --json."""
-    counts, n_wrong = outcome.confusion, int((~outcome.is_right).sum())
-    n_folds = int(outcome.fold.max()) + 1
+    import numpy as np
+    import pandas as pd
+    from sklearn.metrics import confusion_matrix
+
+    counts = confusion_matrix(tested["class"], tested["predicted"])
+    is_right = pd.Series(tested["class"] == tested["predicted"])
+    accuracy, n_wrong, n_folds = float(is_right.mean()), int((~is_right).sum()), int(tested["fold"].max())
+    standard_error = float(is_right.groupby(tested["fold"]).mean().sem())
     screen.say(
-        f"{len(outcome.true)} shapes of {len(outcome.classes)} classes, {n_folds} folds: accuracy "
-        f"{outcome.accuracy:.3f} ± {outcome.standard_error:.3f} (standard error), {n_wrong} misclassified"
+        f"{len(is_right)} shapes of {len(counts)} classes, {n_folds} folds: accuracy "
+        f"{accuracy:.3f} ± {standard_error:.3f} (standard error), {n_wrong} misclassified"
     )
-    if len(outcome.classes) <= _MOST_PRINTED:
-        names = [str(name) for name in outcome.classes.tolist()]
-        width = max(map(len, [*names, "class"]))
-        cells = [max(len(name), len(str(counts.max()))) for name in names]
-        screen.say("  ".join(["class".ljust(width), *(n.rjust(c) for n, c in zip(names, cells, strict=True))]))
-        for name, row in zip(names, counts.tolist(), strict=True):
-            screen.say("  ".join([name.ljust(width), *(str(v).rjust(c) for v, c in zip(row, cells, strict=True))]))
+    if len(counts) <= _MOST_PRINTED:
+        names = np.unique(tested["class"]).astype(str)
+        table = pd.DataFrame(counts, index=names, columns=names).rename_axis(columns="class")
+        screen.say(table.to_string())
     return {
         "n_folds": n_folds,
-        "accuracy": outcome.accuracy,
-        "standard_error": outcome.standard_error,
+        "accuracy": accuracy,
+        "standard_error": standard_error,
         "n_misclassified": n_wrong,
         "confusion": counts.tolist(),
     }
 
 
 def _write_tables(
-    outcome: "ClassTest",
+    tested: "Columns",
     shapes: "ShapeSet",
     tables: dict[str, Path | None],
     run: dict[str, Any],
@@ -268,14 +272,8 @@ def _write_tables(
 
     if any(path is not None for path in tables.values()):
         _say_repeated(shapes.ids, screen)
-    columns = {
-        "id": shapes.ids,
-        "class": outcome.true,
-        "predicted": outcome.predicted,
-        "probability": outcome.probability,
-        "fold": outcome.fold + 1,
-    }
-    rows: dict[str, Any] = {"tested": slice(None), "misclassified": ~outcome.is_right}
+    columns = {"id": shapes.ids, **tested}
+    rows: dict[str, Any] = {"tested": slice(None), "misclassified": tested["class"] != tested["predicted"]}
     for name, path in tables.items():
         if path is not None:
             cells = {title: column[rows[name]] for title, column in columns.items()}
@@ -299,11 +297,11 @@ def _say_repeated(ids: "np.ndarray[Any, Any]", screen: Screen) -> None:
         screen.say(f"note: {note}")
 
 
-def _draw(outcome: "ClassTest", figure: FigureRequest, run: dict[str, Any]) -> None:
+def _draw(tested: "Columns", figure: FigureRequest, run: dict[str, Any]) -> None:
     import shapelex as sx
 
-    aspect = min(0.35 + 0.04 * len(outcome.classes), 1.0)
-    draw_figure(figure, lambda ax: sx.plotting.plot_confusion(outcome.true, outcome.predicted, ax=ax), run, aspect)
+    aspect = min(0.35 + 0.04 * len(set(tested["class"].tolist())), 1.0)
+    draw_figure(figure, lambda ax: sx.plotting.plot_confusion(tested["class"], tested["predicted"], ax=ax), run, aspect)
 
 
 def _predict(path: Path, new: str, out: Path | None, force: bool, screen: Screen, safe_cells: bool) -> None:
