@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from shapelex._typing import FloatArray
 from shapelex.shapes.thumbnails import html_text
 
 logger = logging.getLogger("shapelex")
@@ -195,8 +194,7 @@ class ErrorSurface(TidyTable):
         float
             Root of the mean over folds of the mean squared full distance; NaN where it was not measured.
         """
-        rmses = self._of_cell("rmse", n_atoms, n_nonzero)
-        return float(np.sqrt(np.mean(rmses**2))) if len(rmses) else float("nan")
+        return float(np.sqrt((self._of_cell("rmse", n_atoms, n_nonzero) ** 2).mean()))
 
     def spread(self, n_atoms: int, n_nonzero: int) -> float:
         """Standard error of the held-out error, from its differences between folds.
@@ -211,8 +209,7 @@ class ErrorSurface(TidyTable):
         float
             Standard error; NaN where there are fewer than two folds.
         """
-        rmses = self._of_cell("rmse", n_atoms, n_nonzero)
-        return float(np.std(rmses, ddof=1) / np.sqrt(len(rmses))) if len(rmses) > 1 else float("nan")
+        return float(self._of_cell("rmse", n_atoms, n_nonzero).sem())
 
     def description_length(self, n_atoms: int, n_nonzero: int) -> float:
         """Description length of a held-out shape in nats: of its code and of the residual.
@@ -232,14 +229,14 @@ class ErrorSurface(TidyTable):
             Description length up to a constant; smaller is better.
         """
         mse = max(self.rmse(n_atoms, n_nonzero), PRECISION) ** 2
-        energies = self._of_cell("energy", n_atoms, n_nonzero)
-        energy = max(float(np.mean(energies)), mse / self.n_dimensions) if len(energies) else float("nan")
+        energy = max(float(self._of_cell("energy", n_atoms, n_nonzero).mean()), mse / self.n_dimensions)
         choices = lgamma(n_atoms + 1) - lgamma(n_nonzero + 1) - lgamma(n_atoms - n_nonzero + 1)
         return self.n_dimensions * log(mse) + n_nonzero * log(self.n_dimensions * energy / mse) + choices
 
-    def _of_cell(self, column: str, n_atoms: int, n_nonzero: int) -> FloatArray:
+    def _of_cell(self, column: str, n_atoms: int, n_nonzero: int) -> "pd.Series[float]":
+        """Return the entries of all folds at one size and sparsity; their mean is NaN where there are none."""
         cell = n_atoms, n_nonzero
-        return np.array([row[column] for row in self._rows if (row["n_atoms"], row["n_nonzero"]) == cell])
+        return pd.Series([row[column] for row in self._rows if (row["n_atoms"], row["n_nonzero"]) == cell], dtype=float)
 
     def __str__(self) -> str:
         errors = {n: {size: self.rmse(size, n) for size in self.sizes(n)} for n in self.sparsities()}
