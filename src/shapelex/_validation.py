@@ -108,8 +108,18 @@ def layout_of(array: Any, name: str) -> tuple[int, np.dtype[Any]]:
     if shape[:1] == (0,):
         raise EmptySetError(f"{name} holds no shape: its shape is {shape}; give at least one.")
     is_complex = array.dtype.kind == "c"
+    if not is_complex and len(shape) == 2:
+        hint = f"from_points({name}) if it is one shape of {shape[0]} points, else " if shape[1] == 2 else ""
+        raise RealLayoutError(
+            f"{name} is a real array of shape {shape}, which does not say where x and y are. Convert it "
+            f'first: {hint}from_columns({name}, layout="blocks") for columns x1..xN, y1..yN, or '
+            'layout="interleaved" for x1, y1, .., xN, yN.'
+        )
     if not is_complex and (len(shape) != 3 or shape[2] != 2):
-        raise _layout_error(shape, name)
+        raise RealLayoutError(
+            f"{name} must be complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2), "
+            f"got a real array of shape {shape}; from_points or from_columns convert other layouts."
+        )
     if is_complex and len(shape) not in (1, 2):
         raise ShapeInputError(
             f"{name} must be complex (n_shapes, n_coordinates), or one shape (n_coordinates,), "
@@ -119,20 +129,6 @@ def layout_of(array: Any, name: str) -> tuple[int, np.dtype[Any]]:
     if n_coordinates == 0:
         raise CoordinateCountError(f"{name} holds shapes of no coordinates: its shape is {shape}.")
     return n_coordinates, np.dtype(np.complex64 if array.dtype in _SINGLE else np.complex128)
-
-
-def _layout_error(shape: tuple[int, ...], name: str) -> RealLayoutError:
-    if len(shape) == 2:
-        hint = f"from_points({name}) if it is one shape of {shape[0]} points, else " if shape[1] == 2 else ""
-        return RealLayoutError(
-            f"{name} is a real array of shape {shape}, which does not say where x and y are. Convert it "
-            f'first: {hint}from_columns({name}, layout="blocks") for columns x1..xN, y1..yN, or '
-            'layout="interleaved" for x1, y1, .., xN, yN.'
-        )
-    return RealLayoutError(
-        f"{name} must be complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2), "
-        f"got a real array of shape {shape}; from_points or from_columns convert other layouts."
-    )
 
 
 def points_to_complex(points: np.ndarray[Any, Any]) -> ComplexArray:
