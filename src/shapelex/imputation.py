@@ -256,16 +256,14 @@ class _Guesser:
 
     @property
     def noises(self) -> FloatArray:
-        """Variances to choose from; sparse codes have none, and get one that is not used."""
-        if self.method == "sparse":
-            return np.zeros(1)
+        """Variances to choose from; the guesses of sparse codes do not depend on them."""
         floor = np.finfo(np.float32).eps ** 2
         scale = max(float(self.dictionary.rmse_) ** 2, floor) / max(self.basis.shape[1] - 1, 1)
         return np.asarray(scale * np.array(_NOISE_FACTORS))
 
     def guess(self, Z: ComplexArray, present: BoolArray, noises: FloatArray) -> ComplexArray:
         """Return all landmarks of all shapes as guessed with each noise, and last as the mean shape has them."""
-        completed = complete_by(self.mean, normalized_on(np.where(present, Z, 0), present, "X"), present)
+        completed = complete_by(self.mean, normalized_on(Z, present, "X"), present)
         guesses = np.empty((len(noises) + 1, *Z.shape), dtype=np.complex128)
         guesses[-1] = completed
         if self.method == "sparse":

@@ -10,7 +10,7 @@ from shapelex._arrays import as_kind_of, is_foreign, to_numpy
 from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
-from shapelex._validation import as_configurations, check_choice, check_count, check_flag
+from shapelex._validation import check_choice, check_count, check_flag
 from shapelex.coding.cpu import count_threads, run_blocks
 from shapelex.estimators import OutlineConvolutions
 from shapelex.exceptions import ParameterError, UnsupportedBySpaceError
@@ -163,7 +163,7 @@ def retrieve(
 
 def _read(shapes: Shapes) -> ComplexArray:
     """Return all configurations of a collection, checked to be finite shapes."""
-    configurations = as_configurations(shapes[:], name=shapes.name)[0]
+    configurations = shapes[:]
     shapes.space.whitened_preshapes(configurations, shapes.name)
     return configurations
 
@@ -246,9 +246,8 @@ def _measure_exactly(
     preshapes = space.preshape(shapes.take(used))
     numbers, distances = np.empty_like(found), np.empty(found.shape, dtype=queries.real.dtype)
     for number, (query, members) in enumerate(zip(queries, places.reshape(found.shape), strict=True)):
-        settled = search.changes(search.settle(preshapes[members], query[None]))
-        closest = settled.apply(preshapes[members], space)
-        measured = row_distances(space.whiten(query)[None], np.atleast_2d(space.whiten(closest)))
+        closest = search.apply(preshapes[members], search.settle(preshapes[members], query[None]))
+        measured = row_distances(space.whiten_rows(query[None]), space.whiten_rows(closest))
         order = np.lexsort((found[number], _rounded(measured)))
         numbers[number], distances[number] = found[number][order], measured[order]
     return numbers, distances
