@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.exceptions import NonFiniteError, UnsupportedBySpaceError
+from shapelex.exceptions import NonFiniteError, ParameterError, ParameterTypeError, UnsupportedBySpaceError
 
 
 def family(rng, n_shapes, n_points=14, noise=0.0):
@@ -151,8 +151,8 @@ def test_errors(model, rng):
         sx.impute(X, model.atoms_)
     with pytest.raises(UnsupportedBySpaceError, match="landmarks"):
         sx.impute(X, sx.ShapeDictionary(space=sx.BSpline(14)))
-    for wrong in ({"hide": 1.5}, {"noise": 0}, {"method": "best"}):
-        with pytest.raises(ValueError, match=next(iter(wrong))):
+    for wrong in ({"hide": 1.5}, {"hide": "some"}, {"noise": 0}, {"method": "best"}):
+        with pytest.raises((ParameterError, ParameterTypeError), match=next(iter(wrong))):
             sx.impute(X, model, **wrong)
     few = X.copy()
     few[:, 3:] = np.nan

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
-from shapelex._validation import as_incomplete_configurations, check_choice, check_count, check_positive
+from shapelex._validation import as_incomplete_configurations, check_choice, check_count, check_number, check_positive
 from shapelex.coding import decode, encode
 from shapelex.coding.masked import equal_masks
 from shapelex.estimators.shape_dictionary import ShapeDictionary
@@ -170,7 +170,7 @@ def impute(
     check_choice(method, ("posterior", "sparse"), "method")
     check_count(n_repeats, 1, "n_repeats")
     check_count(max_rounds, 1, "max_rounds")
-    if not 0 < hide < 1:
+    if not 0 < check_number(hide, "hide") < 1:
         raise ParameterError(f"{parameter('hide')} must be a share between 0 and 1, got {hide}.")
     if noise is not None:
         check_positive(noise, "noise")
