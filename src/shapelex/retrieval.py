@@ -298,7 +298,10 @@ def _match_outlines(stacks: list[ComplexArray], space: Space, mirror: bool) -> l
     convolutions = OutlineConvolutions(space=space, mirror=mirror, random_state=0).fit(stacks[0])
     raw = [convolutions.transform(stack).astype(np.float64) for stack in stacks]
     center = raw[0].mean(axis=0)
-    axes = _scaled_axes(raw[0] - center)
+    _, sizes, axes = np.linalg.svd(raw[0] - center, full_matrices=False)
+    n_kept = min(_N_COMPONENTS, int(np.count_nonzero(sizes > 1e-6 * max(sizes[0], 1e-300))))
+    # Without the division, axes of large variance would outweigh all others.
+    axes = axes[:n_kept].T / np.sqrt(sizes[:n_kept])
     features = [_unit_rows((rows - center) @ axes) for rows in raw]
     heights = [_height_functions(stack, space) for stack in stacks]
     angles = [1 - rows @ features[0].T for rows in features]
@@ -376,13 +379,6 @@ def _rigid_matches(variants: FloatArray, spectra: ComplexArray) -> IntArray:
         variant, shift = best // _N_POINTS, best % _N_POINTS
         products[others[:, None], variant[:, None], (shift[:, None] + near) % _N_POINTS] = -np.inf
     return starts
-
-
-def _scaled_axes(features: FloatArray) -> FloatArray:
-    """Return the first principal axes of centered features, divided by the square roots of their singular values."""
-    _, sizes, axes = np.linalg.svd(features, full_matrices=False)
-    n_kept = min(_N_COMPONENTS, int(np.count_nonzero(sizes > 1e-6 * max(sizes[0], 1e-300))))
-    return np.asarray(axes[:n_kept].T / np.sqrt(sizes[:n_kept]))
 
 
 def _neighbor_distance(dissimilarities: FloatArray) -> float:

@@ -213,7 +213,15 @@ def suggest(
     fold_seed = int(generator.integers(2**31)) if is_shuffled else None
     folds = make_folds(cv, n_used, None if units is None else units[chosen], seed=fold_seed)
     most = min(len(learned_from) for learned_from, _ in folds) // 2
-    sizes = _check_sizes(n_atoms, most)
+    if most < 1:
+        raise ShapeInputError("X holds too few shapes to hold some out and learn from the others: give at least 6.")
+    sizes = [size for size in DEFAULT_SIZES if size <= most] or list(range(1, most + 1))
+    if n_atoms is not None:
+        sizes = check_counts(n_atoms, "n_atoms")
+    if sizes[-1] > 2 * most:
+        raise ParameterError(
+            f"{parameter('n_atoms')} must be at most {2 * most}, the number of shapes learned from, got {sizes[-1]}."
+        )
     sparsities = check_counts(range(1, MOST_NONZERO + 1) if n_nonzero is None else n_nonzero, "n_nonzero")
     seeds = generator.integers(2**31, size=len(folds) + 1).tolist()
     measures_stability = check_flag(stability, "stability") and n_used >= _FEW_SHAPES
@@ -318,19 +326,6 @@ class _Search:
     def _learn(self, X: ComplexArray, n_atoms: int, n_nonzero: int, seed: int) -> ShapeDictionary:
         model = ShapeDictionary(n_atoms, n_nonzero, space=self.space, n_jobs=self.n_jobs, random_state=seed)
         return model.fit(X)
-
-
-def _check_sizes(n_atoms: Iterable[int] | None, most: int) -> list[int]:
-    if most < 1:
-        raise ShapeInputError("X holds too few shapes to hold some out and learn from the others: give at least 6.")
-    if n_atoms is None:
-        return [size for size in DEFAULT_SIZES if size <= most] or list(range(1, most + 1))
-    given = check_counts(n_atoms, "n_atoms")
-    if given[-1] > 2 * most:
-        raise ParameterError(
-            f"{parameter('n_atoms')} must be at most {2 * most}, the number of shapes learned from, got {given[-1]}."
-        )
-    return given
 
 
 def _describe_order(
