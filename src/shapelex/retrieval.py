@@ -230,7 +230,7 @@ def _nearest_on_device(queries: ComplexArray, shapes: TensorShapes, k: int, sear
         for row in range(0, len(spectra), n_rows):
             products = torch.einsum("vqpn,rpn->vqrn", duals, spectra[row : row + n_rows])
             if search.start:
-                # A reversal only puts these in another order.
+                # Where a variant is reversed, its shifts come in another order, which does not change the largest.
                 products = torch.fft.ifft(products)
             largest.append((products.real.square() + products.imag.square()).amax(dim=(0, 3)))
         found += [_first_smallest(-row, k) for row in to_numpy(torch.cat(largest, dim=1))]
