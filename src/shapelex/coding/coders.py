@@ -17,7 +17,7 @@ from shapelex.exceptions import DeviceError, ParameterError, SearchTooLargeError
 from shapelex.kernels.alignment import aligned_zeros
 from shapelex.kernels.exact import enumerate_batch
 from shapelex.kernels.polish import polish_batch
-from shapelex.kernels.pursuit import pursue_batch, search_batch
+from shapelex.kernels.pursuit import search_batch
 from shapelex.kernels.pursuit_lanes import MAX_ENTRIES, pursue_lanes_batch
 from shapelex.kernels.triangle import EPS, TARGET
 
@@ -281,10 +281,8 @@ def score_workspace(inputs: KernelInputs) -> IntArray:
 def _numba_pursuit(inputs: KernelInputs, outputs: KernelOutputs, width: int, by_correlation: int = 0) -> None:
     if width == 1 and len(inputs.atoms) * outputs.support.shape[1] <= MAX_ENTRIES:
         pursue_lanes_batch(*inputs, by_correlation, *outputs)
-    elif width == 1:
-        pursue_batch(*inputs, by_correlation, score_workspace(inputs), *outputs)
     else:
-        search_batch(*inputs, width, score_workspace(inputs), *outputs)
+        search_batch(*inputs, width, by_correlation, score_workspace(inputs), *outputs)
 
 
 def polish_on_cpu(inputs: KernelInputs, outputs: KernelOutputs) -> None:

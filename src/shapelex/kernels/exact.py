@@ -26,8 +26,6 @@ from shapelex.kernels.triangle import (
     meets_target,
     solve_row,
     sum_of_squares,
-    write_coefs,
-    write_support,
 )
 
 # Rows that go through the tree together. Everything of a lane that one loop touches lies at multiples of this
@@ -337,16 +335,18 @@ def read_support(support, out_support):
 
 
 @kernel(forceinline=True)
-def drop_unused(limits, support, n_chosen, coef):
-    """Drop atoms whose weight is rounding; return how many stay."""
-    n_kept = 0
+def write_used(limits, chosen, n_chosen, out_support, out_coefs):
+    """Write a code without the atoms whose weight is rounding."""
+    out_support[:] = -1
+    out_coefs[:] = 0
+    n_used = 0
     for level in range(n_chosen):
-        if coef[0, level] ** 2 + coef[1, level] ** 2 > limits[GAIN]:
-            support[n_kept] = support[level]
-            coef[0, n_kept] = coef[0, level]
-            coef[1, n_kept] = coef[1, level]
-            n_kept += 1
-    return n_kept
+        re, im = chosen.coef[0, level], chosen.coef[1, level]
+        if re**2 + im**2 > limits[GAIN]:
+            out_support[n_used] = chosen.support[level]
+            out_coefs[2 * n_used] = re
+            out_coefs[2 * n_used + 1] = im
+            n_used += 1
 
 
 @kernel()
@@ -361,7 +361,7 @@ def enumerate_batch(correlations, gram, rows, atoms, limits, out_support, out_co
     Parameters
     ----------
     correlations, gram, rows, atoms, limits
-        As in :func:`shapelex.kernels.pursuit.pursue_batch`.
+        As in :func:`shapelex.kernels.pursuit.search_batch`.
     out_support, out_coefs, out_left, out_needs_row
         As there, with one level.
 
@@ -418,9 +418,7 @@ def enumerate_batch(correlations, gram, rows, atoms, limits, out_support, out_co
                 if has_target and meets_target(out_left[k], limits, row, atoms, chosen, n_chosen, needs_row):
                     pending[s] = False
                     n_pending -= 1
-                n_chosen = drop_unused(limits, chosen.support, n_chosen, chosen.coef)
-                write_support(chosen.support, n_chosen, out_support[k])
-                write_coefs(chosen.coef, n_chosen, out_coefs[k, 0])
+                write_used(limits, chosen, n_chosen, out_support[k], out_coefs[k, 0])
     return has_skipped
 
 
@@ -433,7 +431,7 @@ def all_errors_batch(correlations, gram, limits, size, out_squares):
     correlations : ndarray of float, shape (n_rows, 2 * n_atoms)
         Products of the rows with the atoms, real and imaginary parts interleaved.
     gram, limits
-        As in :func:`shapelex.kernels.pursuit.pursue_batch`.
+        As in :func:`shapelex.kernels.pursuit.search_batch`.
     size : int
         Number of atoms of a support.
     out_squares : ndarray of float64, shape (n_rows, n_supports)
@@ -469,6 +467,4 @@ def solve_given_batch(correlations, gram, rows, atoms, limits, out_support, out_
         n_chosen = pursue_among(correlations[k], gram, given[:size], limits, size, basis, state, chosen)
         solve_row(row, atoms, limits, chosen, n_chosen, needs_row)
         out_left[k] = one - sum_of_squares(chosen.target, n_chosen)
-        n_chosen = drop_unused(limits, chosen.support, n_chosen, chosen.coef)
-        write_support(chosen.support, n_chosen, out_support[k])
-        write_coefs(chosen.coef, n_chosen, out_coefs[k, 0])
+        write_used(limits, chosen, n_chosen, out_support[k], out_coefs[k, 0])

@@ -26,7 +26,7 @@ import numpy as np
 
 from shapelex.kernels.alignment import aligned_like
 from shapelex.kernels.compilation import kernel
-from shapelex.kernels.exact import pursue_among, read_support
+from shapelex.kernels.exact import pursue_among, read_support, write_used
 from shapelex.kernels.pursuit import first_largest, squared_norms
 from shapelex.kernels.triangle import (
     EPS,
@@ -38,8 +38,6 @@ from shapelex.kernels.triangle import (
     meets_target,
     solve_row,
     sum_of_squares,
-    write_coefs,
-    write_support,
 )
 
 
@@ -277,7 +275,7 @@ def polish_batch(correlations, gram, rows, atoms, limits, score_bits, out_suppor
     Parameters
     ----------
     correlations, gram, rows, atoms, limits, score_bits
-        As in :func:`shapelex.kernels.pursuit.pursue_batch`, in double precision.
+        As in :func:`shapelex.kernels.pursuit.search_batch`, in double precision.
     out_support, out_coefs, out_left, out_needs_row
         As there, with one level, filled by a search. Rows that need their coordinates are skipped.
     """
@@ -309,8 +307,7 @@ def polish_batch(correlations, gram, rows, atoms, limits, score_bits, out_suppor
             is_kept = is_better and left <= out_left[k] + 16 * limits[EPS]
             if meets if has_target and n_chosen < n_before else is_kept:
                 solve_row(row, atoms, limits, chosen, n_chosen, needs_row)
-                write_support(chosen.support, n_chosen, out_support[k])
-                write_coefs(chosen.coef, n_chosen, out_coefs[k, 0])
+                write_used(limits, chosen, n_chosen, out_support[k], out_coefs[k, 0])
                 out_left[k] = left
             n_before = size = read_support(out_support[k], exchange.support)
             if not meets or size < 2:

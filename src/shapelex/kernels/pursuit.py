@@ -12,8 +12,6 @@ Atoms are in tiles: T real parts, then T imaginary parts. The state of a member 
 ``W`` atoms, padding included: the correlations in tiles, the norms left, and the scores.
 """
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from shapelex.kernels.alignment import aligned_like
@@ -26,31 +24,12 @@ from shapelex.kernels.triangle import (
     INDEPENDENT,
     TARGET,
     UNSURE,
-    Chosen,
     allocate_chosen,
     meets_target,
     solve_levels,
     sum_of_squares,
     write_support,
 )
-
-
-class Beam(NamedTuple):
-    """Two generations of members, and what they share.
-
-    ``bits`` are the states of members as integers, ``ints`` the basis places and the atoms of their steps, ``floats``
-    the inverse diagonal, the smallest norm left and the two parts of the targets, ``gains`` what they have gained, and
-    ``keys`` name their supports. ``favorite`` is the atom that each member would take next, -1 once it has ended.
-    """
-
-    basis: Any
-    bits: Any
-    ints: Any
-    floats: Any
-    gains: Any
-    keys: Any
-    favorite: Any
-    parameters: Any
 
 
 @kernel()
@@ -101,9 +80,10 @@ def squared_norms(gram):
 
 
 @kernel(fastmath=FAST)
-def start_state(correlations, atom_norms2, independent, by_correlation, out_state):
+def start_state(correlations, atom_norms2, parameters, out_state):
     """Write the state of a row before any atom is chosen."""
     tile, width = tile_of(out_state), out_state.shape[0] // 4
+    independent, by_correlation = parameters[3], parameters[4] != 0
     out_state[:] = 0
     for j in range(atom_norms2.shape[0]):
         re, im, left = correlations[2 * j], correlations[2 * j + 1], atom_norms2[j]
@@ -117,83 +97,51 @@ def start_state(correlations, atom_norms2, independent, by_correlation, out_stat
 
 
 @kernel(fastmath=FAST)
-def read_column(basis, places, level, atom, n_rows, out_weights):
-    """Read the entries of one atom in the rows of the basis; there is room for `n_rows` of them."""
-    tile = tile_of(basis)
+def read_column(basis, ints, member, level, n_rows, triangle):
+    """Read the entries of the atom of one step in the rows of the basis; there is room for `n_rows` of them."""
+    tile, atom = tile_of(basis), ints[member, 1, level]
     start = atom // tile * n_rows * 2 * tile + atom % tile
     for i in range(level):
-        out_weights[0, i] = basis[start + 2 * tile * places[i]]
-        out_weights[1, i] = basis[start + 2 * tile * places[i] + tile]
-
-
-@kernel()
-def step_parameters(limits, by_correlation):
-    """The parameters of `step_tile`; the first three are those of a step."""
-    parameters = np.zeros(5, dtype=limits.dtype)
-    parameters[3] = limits[INDEPENDENT]
-    parameters[4] = by_correlation
-    return parameters
+        at = start + 2 * tile * ints[member, 0, i]
+        triangle[level, 0, i] = basis[at]
+        triangle[level, 1, i] = basis[at + tile]
 
 
 @kernel(fastmath=FAST)
-def take_atom(gram, basis, places, level, atom, n_rows, weights, parameters, state):
-    """Add an atom to the basis, and take its direction out of the state."""
-    tile, width = tile_of(basis), state.shape[0] // 4
+def read_chosen(basis, ints, floats, member, n_chosen, n_rows, chosen):
+    """Read the chosen atoms of a member."""
+    for level in range(n_chosen):
+        chosen.support[level] = ints[member, 1, level]
+        chosen.inv_diag[level] = floats[member, 0, level]
+        chosen.smallest_left[level] = floats[member, 1, level]
+        chosen.target[0, level] = floats[member, 2, level]
+        chosen.target[1, level] = floats[member, 3, level]
+        read_column(basis, ints, member, level, n_rows, chosen.triangle)
+
+
+@kernel(fastmath=FAST)
+def take_atom(gram, basis, places, level, atom, n_rows, weights, parameters, states, member):
+    """Add an atom to the basis, and take its direction out of the state of a member."""
+    tile, size = tile_of(basis), states.shape[1]
+    width = size // 4
+    start = member * size
     for t in range(width // tile):
         step_tile(  # type: ignore[call-arg]
-            gram, basis, places, weights, state, parameters, atom * 2 * width + t * 2 * tile, t * n_rows * 2 * tile,
-            level, t * 2 * tile, 2 * width + t * tile, 3 * width + t * tile,
+            gram, basis, places, weights, states, parameters, atom * 2 * width + t * 2 * tile, t * n_rows * 2 * tile,
+            level, start + t * 2 * tile, start + 2 * width + t * tile, start + 3 * width + t * tile,
         )  # fmt: skip
-    state[2 * width + atom] = 0
-    state[3 * width + atom] = 0
+    states[member, 2 * width + atom] = 0
+    states[member, 3 * width + atom] = 0
 
 
 @kernel(fastmath=FAST)
-def next_atom(bits, state, stop_gain):
+def next_atom(bits, states, member, stop_gain):
     """Return the atom of the best score, -1 where it gains too little."""
-    tile, width = tile_of(state), state.shape[0] // 4
-    atom = first_largest(bits[3 * width :])
+    tile, width = tile_of(states), states.shape[1] // 4
+    atom = first_largest(bits[member, 3 * width :])
     at = atom // tile * tile + atom
-    re, im, left = state[at], state[at + tile], state[2 * width + atom]
-    return atom if state[3 * width + atom] > 0 and re * re + im * im > stop_gain * left else -1
-
-
-@kernel(fastmath=FAST)
-def pursue(
-    correlations, gram, atom_norms2, row, atoms, limits, by_correlation, basis, places, bits, parameters, chosen,
-    needs_row,
-):  # fmt: skip
-    """Choose the atoms of one row, each the best one; return their number."""
-    state = bits.view(basis.dtype)
-    tile, width = tile_of(basis), state.shape[0] // 4
-    target = chosen.target
-    one = basis.dtype.type(1)
-    n_nonzero = chosen.support.shape[0]
-    start_state(correlations, atom_norms2, limits[INDEPENDENT], by_correlation, state)
-    left_norm2, lowest = one, one
-    for level in range(n_nonzero):
-        if limits[TARGET] >= 0 and meets_target(left_norm2, limits, row, atoms, chosen, level, needs_row):
-            return level
-        atom = next_atom(bits, state, limits[GAIN])
-        if atom < 0:
-            return level
-        at = atom // tile * tile + atom
-        left = state[2 * width + atom]
-        inv_norm = one / np.sqrt(left)
-        lowest = min(lowest, left)
-        chosen.support[level] = atom
-        chosen.inv_diag[level] = inv_norm
-        chosen.smallest_left[level] = lowest
-        target[0, level] = state[at] * inv_norm
-        target[1, level] = state[at + tile] * inv_norm
-        left_norm2 -= target[0, level] ** 2 + target[1, level] ** 2
-        read_column(basis, places, level, atom, n_nonzero, chosen.triangle[level])
-        if level < n_nonzero - 1:
-            parameters[0] = inv_norm
-            parameters[1] = target[0, level]
-            parameters[2] = target[1, level]
-            take_atom(gram, basis, places, level, atom, n_nonzero, chosen.triangle[level], parameters, state)
-    return n_nonzero
+    re, im, left = states[member, at], states[member, at + tile], states[member, 2 * width + atom]
+    return atom if states[member, 3 * width + atom] > 0 and re * re + im * im > stop_gain * left else -1
 
 
 @kernel()
@@ -206,159 +154,152 @@ def atom_key(atom):
 
 
 @kernel(fastmath=FAST)
-def copy_history(level, ints, floats, out_ints, out_floats):
-    """Copy the steps of a member."""
+def copy_history(level, ints, floats, source, target):
+    """Copy the steps of one member to another."""
     for i in range(level):
-        out_ints[0, i] = ints[0, i]
-        out_ints[1, i] = ints[1, i]
+        ints[target, 0, i] = ints[source, 0, i]
+        ints[target, 1, i] = ints[source, 1, i]
         for part in range(4):
-            out_floats[part, i] = floats[part, i]
+            floats[target, part, i] = floats[source, part, i]
 
 
 @kernel(fastmath=FAST)
-def write_step(level, atom, place, state, ints, floats):
+def write_step(level, atom, place, states, ints, floats, member):
     """Note a new step of a member; give back its gain."""
-    tile, width = tile_of(state), state.shape[0] // 4
+    tile, width = tile_of(states), states.shape[1] // 4
     at = atom // tile * tile + atom
-    corr_re, corr_im, left = state[at], state[at + tile], state[2 * width + atom]
-    inv_norm = state.dtype.type(1) / np.sqrt(left)
-    lowest = left if level == 0 else min(left, floats[1, level - 1])
-    ints[0, level] = place
-    ints[1, level] = atom
-    floats[0, level] = inv_norm
-    floats[1, level] = min(lowest, state.dtype.type(1))
-    floats[2, level] = corr_re * inv_norm
-    floats[3, level] = corr_im * inv_norm
+    corr_re, corr_im, left = states[member, at], states[member, at + tile], states[member, 2 * width + atom]
+    inv_norm = states.dtype.type(1) / np.sqrt(left)
+    lowest = left if level == 0 else min(left, floats[member, 1, level - 1])
+    ints[member, 0, level] = place
+    ints[member, 1, level] = atom
+    floats[member, 0, level] = inv_norm
+    floats[member, 1, level] = min(lowest, states.dtype.type(1))
+    floats[member, 2, level] = corr_re * inv_norm
+    floats[member, 3, level] = corr_im * inv_norm
     return (corr_re * corr_re + corr_im * corr_im) / left
 
 
-@kernel()
-def read_chosen(basis, ints, floats, n_chosen, n_rows, space):
-    """The chosen atoms of a member, with their triangular factor; `space` lends the other arrays."""
-    for level in range(n_chosen):
-        read_column(basis, ints[0], level, ints[1, level], n_rows, space.triangle[level])
-    return Chosen(
-        ints[1], space.triangle, floats[0], floats[1], floats[2:],
-        space.coef, space.residual, space.step, space.update,
-    )  # fmt: skip
-
-
 @kernel(fastmath=FAST)
-def best_member(n_members, greedy, greedy_margin, gains, favorite, scores):
-    """Return the member that has most after its next atom, and how much; `greedy` comes first within a margin."""
+def best_member(first, n_members, greedy, advantage, gains, favorite, states):
+    """Return the member that has most after its next atom, and how much; `greedy` gets an advantage."""
+    scores = 3 * states.shape[1] // 4
     best = -1
     best_gain = gains.dtype.type(0)
-    if greedy >= 0:
-        best = greedy
-        best_gain = gains[greedy] + scores[greedy, favorite[greedy]] + greedy_margin
-    for m in range(n_members):
-        if favorite[m] >= 0 and m != greedy:
-            gain = gains[m] + scores[m, favorite[m]]
+    for m in range(first, first + n_members):
+        if favorite[m] >= 0:
+            gain = gains[m] + states[m, scores + favorite[m]]
+            if m == greedy:
+                gain += advantage
             if best < 0 or gain > best_gain:
                 best_gain = gain
                 best = m
     return best, best_gain
 
 
-@kernel(fastmath=FAST)
-def search(correlations, gram, atom_norms2, row, atoms, limits, beam, space, out_ints, out_floats, needs_row):
-    """Search one row; leave the steps of the best member in ``out_ints``, ``out_floats`` and return their number."""
-    basis, bits, ints, floats, gains, keys, favorite, parameters = beam
-    n_nonzero = out_ints.shape[1]
-    beam_width = bits.shape[1]
+@kernel(fastmath=FAST, forceinline=True)
+def search(
+    correlations, gram, atom_norms2, row, atoms, limits, beam_width, parameters, basis, bits, ints, floats, gains, keys,
+    favorite, chosen, needs_row,
+):  # fmt: skip
+    """Search one row; return the best member of the beam, and the number of its steps.
+
+    There are two generations of `beam_width` members. ``bits`` are their states as integers, ``ints`` the basis places
+    and the atoms of their steps, ``floats`` the inverse diagonal, the smallest norm left and the two parts of the
+    targets, ``gains`` what they have gained, and ``keys`` name their supports. ``favorite`` is the atom that each would
+    take next, -1 once it has ended. `ints` and `floats` have one member more, the best of those that have ended.
+    """
+    n_nonzero = ints.shape[2]
+    done = 2 * beam_width
     states = bits.view(basis.dtype)
-    width = states.shape[2] // 4
+    scores = 3 * states.shape[1] // 4
     n_rows = n_nonzero * beam_width
     one = basis.dtype.type(1)
     margin = 16 * limits[EPS]
-    old = 0
-    start_state(correlations, atom_norms2, limits[INDEPENDENT], 0, states[0, 0])
-    gains[0, 0] = 0
-    keys[0, 0] = np.uint64(0)
-    n_members = 1
-    greedy = 0  # place of the path of ORMP, -1 once it has ended
+    # Of a type, not literal: numba would compile what takes them for each literal anew.
+    old = greedy = np.int64(0)  # the first member of the present generation; the path of ORMP, -1 once it has ended
+    n_members = np.int64(1)
+    start_state(correlations, atom_norms2, parameters, states[0])
+    gains[0] = 0
+    keys[0] = np.uint64(0)
     done_gain = -one
     done_length = 0
     for level in range(n_nonzero):
-        best = 0
-        for m in range(1, n_members):
-            if gains[old, m] > gains[old, best] + margin:
+        best = old
+        for m in range(old + 1, old + n_members):
+            if gains[m] > gains[best] + margin:
                 best = m
-        left = one - gains[old, best]
+        left = one - gains[best]
         if left <= limits[TARGET] + limits[UNSURE]:
-            chosen = read_chosen(basis, ints[old, best], floats[old, best], level, n_rows, space)
+            read_chosen(basis, ints, floats, best, level, n_rows, chosen)
             if meets_target(left, limits, row, atoms, chosen, level, needs_row):
-                copy_history(level, ints[old, best], floats[old, best], out_ints, out_floats)
-                return level
+                return best, level
         # What each member would take next; a member with nothing to gain has ended.
         n_going = 0
-        scores = states[old, :, 3 * width :]
-        for m in range(n_members):
-            favorite[m] = next_atom(bits[old, m], states[old, m], limits[GAIN])
+        for m in range(old, old + n_members):
+            favorite[m] = next_atom(bits, states, m, limits[GAIN])
             if favorite[m] >= 0:
                 n_going += 1
                 continue
             advantage = margin if m != greedy else -margin
-            if gains[old, m] > done_gain + advantage:
-                done_gain = gains[old, m]
+            if gains[m] > done_gain + advantage:
+                done_gain = gains[m]
                 done_length = level
-                copy_history(level, ints[old, m], floats[old, m], out_ints, out_floats)
+                copy_history(level, ints, floats, m, done)
         if greedy >= 0 and favorite[greedy] < 0:
             greedy = -1
         if n_going == 0 or done_gain >= one - margin:
-            return done_length
+            return done, done_length
         if level == n_nonzero - 1:
-            best, best_gain = best_member(n_members, greedy, margin, gains[old], favorite, scores)
+            best, best_gain = best_member(old, n_members, greedy, margin, gains, favorite, states)
             if done_gain > best_gain:
-                return done_length
-            copy_history(level, ints[old, best], floats[old, best], out_ints, out_floats)
-            write_step(level, favorite[best], 0, states[old, best], out_ints, out_floats)
-            return n_nonzero
-        new = 1 - old
+                return done, done_length
+            write_step(level, favorite[best], level * beam_width, states, ints, floats, best)
+            return best, n_nonzero
+        # A single path goes on in place.
+        new = beam_width - old if beam_width > 1 else old
         n_new = 0
         while n_new < beam_width:
-            if n_new == 0 and greedy >= 0:
-                best = greedy
-            else:
-                best, _ = best_member(n_members, -1, margin, gains[old], favorite, scores)
+            best, _ = best_member(old, n_members, greedy, np.inf if n_new == 0 else 0.0, gains, favorite, states)
             if best < 0:
                 break
             atom = favorite[best]
-            key = keys[old, best] + atom_key(atom)
+            key = keys[best] + atom_key(atom)
             is_new = True
-            for m in range(n_new):
-                if keys[new, m] == key:
+            for m in range(new, new + n_new):
+                if keys[m] == key:
                     is_new = False
             if is_new:
+                child = new + n_new
+                if child != best:
+                    for i in range(states.shape[1]):
+                        states[child, i] = states[best, i]
+                    copy_history(level, ints, floats, best, child)
                 place = level * beam_width + n_new
-                child, history, steps = states[new, n_new], ints[new, n_new], floats[new, n_new]
-                for i in range(child.shape[0]):
-                    child[i] = states[old, best, i]
-                copy_history(level, ints[old, best], floats[old, best], history, steps)
-                gains[new, n_new] = gains[old, best] + write_step(level, atom, place, child, history, steps)
-                keys[new, n_new] = key
-                weights = space.triangle[level]
-                read_column(basis, history[0], level, atom, n_rows, weights)
-                parameters[0] = steps[0, level]
-                parameters[1] = steps[2, level]
-                parameters[2] = steps[3, level]
-                take_atom(gram, basis, history[0], level, atom, n_rows, weights, parameters, child)
+                gains[child] = gains[best] + write_step(level, atom, place, states, ints, floats, child)
+                keys[child] = key
+                read_column(basis, ints, child, level, n_rows, chosen.triangle)
+                parameters[0] = floats[child, 0, level]
+                parameters[1] = floats[child, 2, level]
+                parameters[2] = floats[child, 3, level]
+                weights = chosen.triangle[level]
+                take_atom(gram, basis, ints[child, 0], level, atom, n_rows, weights, parameters, states, child)
                 n_new += 1
             if n_new < beam_width:
-                scores[best, atom] = 0
-                favorite[best] = next_atom(bits[old, best], states[old, best], limits[GAIN])
-        greedy = 0 if greedy >= 0 else -1
+                states[best, scores + atom] = 0
+                favorite[best] = next_atom(bits, states, best, limits[GAIN])
+        greedy = new if greedy >= 0 else -1
         n_members = n_new
         old = new
-    return done_length
+    return done, done_length
 
 
 @kernel()
-def pursue_batch(
-    correlations, gram, rows, atoms, limits, by_correlation, bits_dtype,
+def search_batch(
+    correlations, gram, rows, atoms, limits, beam_width, by_correlation, bits_dtype,
     out_support, out_coefs, out_left, out_needs_row,
 ):  # fmt: skip
-    """Code a block of rows by ORMP or OMP.
+    """Code a block of rows by a beam of ORMP, by ORMP, which is a beam of width 1, or by OMP.
 
     Parameters
     ----------
@@ -370,8 +311,10 @@ def pursue_batch(
         Rows and atoms, real and imaginary parts interleaved. Atoms have norm 1 or 0. Rows may have length 0.
     limits : ndarray of float, shape (6,)
         Tolerances; see :mod:`shapelex.kernels.triangle`.
+    beam_width : int
+        Number of supports that are kept.
     by_correlation : int
-        0 for ORMP, 1 for OMP.
+        0 for ORMP, 1 for OMP, which has width 1.
     bits_dtype : ndarray of int
         Any array of integers as wide as the floats.
     out_support : ndarray of int32, shape (n_samples, n_nonzero)
@@ -385,55 +328,30 @@ def pursue_batch(
         Set where `rows` have length 0 and the code must be computed again with the row.
     """
     n_samples, n_nonzero = out_support.shape
+    dtype = rows.dtype
     tiled = tile_gram(gram)
     width = tiled.shape[1] // 2
-    basis = aligned_like(n_nonzero * 2 * width, rows)
-    bits = aligned_like(4 * width, bits_dtype)
-    parameters = step_parameters(limits, by_correlation)
-    places = np.arange(n_nonzero)
+    # Those of `step_tile`; the first three belong to a step.
+    parameters = np.zeros(5, dtype=dtype)
+    parameters[3] = limits[INDEPENDENT]
+    parameters[4] = by_correlation
+    n_members = 2 * beam_width
+    basis = aligned_like(n_nonzero * beam_width * 2 * width, rows)
+    bits = aligned_like(n_members * 4 * width, bits_dtype).reshape((n_members, 4 * width))
+    ints = np.empty((n_members + 1, 2, n_nonzero), dtype=np.int64)
+    floats = np.empty((n_members + 1, 4, n_nonzero), dtype=dtype)
+    gains = np.empty(n_members, dtype=dtype)
+    keys = np.empty(n_members, dtype=np.uint64)
+    favorite = np.empty(n_members, dtype=np.int64)
     chosen = allocate_chosen(n_nonzero, rows)
     atom_norms2 = squared_norms(gram)
     for k in range(n_samples):
         row, needs_row = rows[k], out_needs_row[k : k + 1]
-        n_chosen = pursue(
-            correlations[k], tiled, atom_norms2, row, atoms, limits, by_correlation, basis, places, bits, parameters,
-            chosen, needs_row,
+        member, n_chosen = search(
+            correlations[k], tiled, atom_norms2, row, atoms, limits, beam_width, parameters, basis, bits, ints, floats,
+            gains, keys, favorite, chosen, needs_row,
         )  # fmt: skip
-        out_left[k] = rows.dtype.type(1) - sum_of_squares(chosen.target, n_chosen)
-        write_support(chosen.support, n_chosen, out_support[k])
-        solve_levels(row, atoms, limits, chosen, n_chosen, out_coefs[k], needs_row)
-
-
-@kernel()
-def search_batch(
-    correlations, gram, rows, atoms, limits, beam_width, bits_dtype,
-    out_support, out_coefs, out_left, out_needs_row,
-):  # fmt: skip
-    """Code a block of rows by a beam of ORMP that keeps `beam_width` supports; the rest is as in `pursue_batch`."""
-    n_samples, n_nonzero = out_support.shape
-    dtype = rows.dtype
-    tiled = tile_gram(gram)
-    width = tiled.shape[1] // 2
-    beam = Beam(
-        aligned_like(n_nonzero * beam_width * 2 * width, rows),
-        aligned_like(2 * beam_width * 4 * width, bits_dtype).reshape((2, beam_width, 4 * width)),
-        np.empty((2, beam_width, 2, n_nonzero), dtype=np.int64),
-        np.empty((2, beam_width, 4, n_nonzero), dtype=dtype),
-        np.empty((2, beam_width), dtype=dtype),
-        np.empty((2, beam_width), dtype=np.uint64),
-        np.empty(beam_width, dtype=np.int64),
-        step_parameters(limits, 0),
-    )
-    space = allocate_chosen(n_nonzero, rows)
-    history = np.empty((2, n_nonzero), dtype=np.int64)
-    steps = np.empty((4, n_nonzero), dtype=dtype)
-    atom_norms2 = squared_norms(gram)
-    for k in range(n_samples):
-        row, needs_row = rows[k], out_needs_row[k : k + 1]
-        n_chosen = search(
-            correlations[k], tiled, atom_norms2, row, atoms, limits, beam, space, history, steps, needs_row
-        )
-        chosen = read_chosen(beam.basis, history, steps, n_chosen, n_nonzero * beam_width, space)
+        read_chosen(basis, ints, floats, member, n_chosen, n_nonzero * beam_width, chosen)
         out_left[k] = dtype.type(1) - sum_of_squares(chosen.target, n_chosen)
         write_support(chosen.support, n_chosen, out_support[k])
         solve_levels(row, atoms, limits, chosen, n_chosen, out_coefs[k], needs_row)

@@ -119,14 +119,14 @@ def project_lane(along, new, state):
 
 
 @kernel(fastmath=FAST)
-def gather_gram(gram_rows, chosen, out_new):
-    """Copy the Gram row of the atom that each row chose; ``gram_rows[p, j]`` is `atom_p^H atom_j`, interleaved."""
+def gather_gram(gram, chosen, out_new):
+    """Copy the Gram row of the atom that each row chose."""
     lane = lane_of(out_new)
     for s in range(lane):
-        row = gram_rows[chosen[s]]
+        row = gram[chosen[s]]
         for j in range(out_new.shape[0]):
-            out_new[j, s] = row[2 * j]
-            out_new[j, lane + s] = row[2 * j + 1]
+            out_new[j, s] = row[0, j]
+            out_new[j, lane + s] = row[1, j]
 
 
 @kernel(fastmath=FAST)
@@ -189,7 +189,7 @@ def pursue_lanes_batch(
     Parameters
     ----------
     correlations, gram, rows, atoms, limits, by_correlation
-        As in :func:`shapelex.kernels.pursuit.pursue_batch`.
+        As in :func:`shapelex.kernels.pursuit.search_batch`.
     out_support, out_coefs, out_left, out_needs_row
         As there.
     """
@@ -197,11 +197,6 @@ def pursue_lanes_batch(
     n_samples, n_nonzero = out_support.shape
     n_atoms = gram.shape[0]
     dtype = rows.dtype
-    gram_rows = np.empty((n_atoms, 2 * n_atoms), dtype=dtype)
-    for p in range(n_atoms):
-        for j in range(n_atoms):
-            gram_rows[p, 2 * j] = gram[p, 0, j]
-            gram_rows[p, 2 * j + 1] = gram[p, 1, j]
     # Two atoms compete at a time: a last one without a neighbor has one that never wins.
     n_pairs = (n_atoms + 1) // 2
     # One more cache line keeps the entries of one row, for all atoms, out of the same few sets of the cache.
@@ -267,7 +262,7 @@ def pursue_lanes_batch(
                     weights[i, lane + s] = basis[i, atom, lane + s] * inv_left
             if level == n_nonzero - 1:
                 break
-            gather_gram(gram_rows, supports[level], basis[level])
+            gather_gram(gram, supports[level], basis[level])
             for j in range(n_atoms):
                 new = basis[level, j]
                 for i in range(0, level, 2):
