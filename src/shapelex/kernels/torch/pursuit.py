@@ -11,8 +11,7 @@ from shapelex.kernels.torch.weights import (
     Block,
     Problem,
     gather_gram,
-    refine_weights,
-    solve_triangle,
+    solve_support,
     squared_errors,
     squares,
 )
@@ -45,8 +44,6 @@ def pursue(
 
     For a path, weights are ``(B, size, size)``. Rows choose of all atoms, or of those that are `allowed` ``(B, J)``.
     """
-    # triangle[b, i, l] = q_i^H d_l is upper triangular with ones on the diagonal of unused levels, targets[b, l] is
-    # q_l^H x, and lowest[b] the smallest squared norm that a chosen atom had left.
     corr, norms2, gram, limits = block.correlations, block.norms2, problem.gram, problem.limits
     n_rows, n_atoms = corr.shape
     device = corr.device
@@ -55,20 +52,17 @@ def pursue(
         left = torch.where(allowed, left, 0)
     basis = torch.zeros((n_rows, size, n_atoms), dtype=corr.dtype, device=device)
     support = torch.full((n_rows, size), -1, dtype=torch.int64, device=device)
-    triangle = torch.eye(size, dtype=corr.dtype, device=device).repeat(n_rows, 1, 1)
-    targets = torch.zeros((n_rows, size), dtype=corr.dtype, device=device)
-    lowest = torch.ones(n_rows, dtype=norms2.dtype, device=device)
-    going = torch.ones(n_rows, dtype=torch.bool, device=device)
+    stop = limits.target * norms2
+    going = norms2 > stop
     left_norm2 = norms2
     every = torch.arange(n_rows, device=device)
     for level in range(size):
-        if problem.has_target:
-            stop = limits.target * norms2
+        if problem.has_target and level > 0:
             # Within rounding of the target the true residual decides.
             asked = torch.nonzero(going & (left_norm2 <= stop + limits.unsure * norms2))[:, 0]
             if len(asked):
-                coefs = solve_triangle(triangle[asked, :level, :level], targets[asked, :level])
-                errors = squared_errors(block.rows[asked], problem.atoms, support[asked, :level], coefs)
+                part, chosen = block[asked], support[asked, :level]
+                errors = squared_errors(part.rows, problem.atoms, chosen, solve_support(part, problem, chosen)[:, -1])
                 going[asked[errors <= stop[asked]]] = False
         scores = _score_atoms(corr, left, limits.independent, by_correlation)
         top, best = _first_largest(scores)
@@ -76,25 +70,18 @@ def pursue(
         going &= (top > 0) & (squares(best_corr) > limits.gain * norms2 * best_left)
         inv_norm = torch.where(going, best_left, 1).rsqrt() * going
         support[:, level] = torch.where(going, best, -1)
-        lowest = torch.where(going, torch.minimum(lowest, best_left), lowest)
-        targets[:, level] = best_corr * inv_norm
-        left_norm2 = left_norm2 - squares(targets[:, level])
-        column = basis[every, :level, best]
-        triangle[:, :level, level] = column * going[:, None]
-        triangle[:, level, level] = torch.where(going, best_left.clamp_min(0).sqrt(), 1)
+        target = best_corr * inv_norm
+        left_norm2 = left_norm2 - squares(target)
         if level == size - 1:
             break
+        column = basis[every, :level, best]
         new = gram[best] - torch.einsum("bl,blj->bj", column.conj(), basis[:, :level])
         new = new * inv_norm[:, None]
         basis[:, level] = new
-        corr = corr - new.conj() * targets[:, level, None]
+        corr = corr - new.conj() * target[:, None]
         left = left - squares(new)
         left[every, best] = torch.where(going, 0, left[every, best])
-    levels = range(1, size + 1) if problem.path else [size]
-    coefs = block.rows.new_zeros((n_rows, len(levels), size))
-    for place, n_chosen in enumerate(levels):
-        coefs[:, place, :n_chosen] = solve_triangle(triangle[:, :n_chosen, :n_chosen], targets[:, :n_chosen])
-    return support, refine_weights(block, problem, support, coefs, lowest), left_norm2
+    return support, solve_support(block, problem, support), left_norm2
 
 
 def beam_search(block: Block, problem: Problem, size: int) -> Tensor:

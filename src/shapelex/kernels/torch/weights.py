@@ -84,14 +84,6 @@ def squared_errors(rows: Tensor, atoms: Tensor, support: Tensor, coefs: Tensor) 
     return squares(residuals(rows, atoms, support, coefs)).sum(dim=1)
 
 
-def solve_triangle(triangle: Tensor, targets: Tensor) -> Tensor:
-    """Solve ``R a = y`` for upper triangular ``R`` of every row."""
-    if targets.shape[-1] == 0:
-        return targets
-    solved: Tensor = torch.linalg.solve_triangular(triangle, targets[..., None], upper=True)[..., 0]
-    return solved
-
-
 def gather_gram(gram: Tensor, support: Tensor) -> Tensor:
     """Gram matrices ``(B, S, S)`` of supports; padding is one more atom, orthogonal to all others."""
     used = support >= 0
@@ -102,9 +94,18 @@ def gather_gram(gram: Tensor, support: Tensor) -> Tensor:
 
 
 def solve_support(block: Block, problem: Problem, support: Tensor) -> Tensor:
-    """Weights ``(B, 1, S)`` of given supports of independent atoms, refined where the atoms are nearly dependent."""
+    """Weights ``(B, 1, S)`` of given supports of independent atoms, refined where the atoms are nearly dependent.
+
+    For a path, weights are ``(B, S, S)``: those of the first atom, of the first two, and so on.
+    """
+    size = support.shape[1]
     factor, _ = torch.linalg.cholesky_ex(gather_gram(problem.gram, support))
-    coefs = _solve_factor(factor, block.correlations, support)[:, None]
+    levels = range(1, size + 1) if problem.path else [size]
+    coefs = block.rows.new_zeros((len(support), len(levels), size))
+    for place, n_chosen in enumerate(levels):
+        # A leading block of a Cholesky factor is that of the same block of the matrix.
+        leading = factor[:, :n_chosen, :n_chosen]
+        coefs[:, place, :n_chosen] = _solve_factor(leading, block.correlations, support[:, :n_chosen])
     lowest = factor.diagonal(dim1=1, dim2=2).real.square().amin(dim=1)
     return refine_weights(block, problem, support, coefs, lowest)
 
