@@ -97,17 +97,6 @@ def start_step(best, level, gain, state, progress, out_atoms, out_along):
 
 
 @kernel(fastmath=FAST)
-def subtract_two_levels(weight, next_weight, basis, next_basis, new):
-    """Subtract ``conj(weight) * basis`` of two levels from the new basis entries of one atom."""
-    lane = lane_of(new)
-    for s in range(lane):
-        a_re, a_im, b_re, b_im = weight[s], weight[lane + s], next_weight[s], next_weight[lane + s]
-        re, im, next_re, next_im = basis[s], basis[lane + s], next_basis[s], next_basis[lane + s]
-        new[s] -= a_re * re + a_im * im + b_re * next_re + b_im * next_im
-        new[lane + s] -= a_re * im - a_im * re + b_re * next_im - b_im * next_re
-
-
-@kernel(fastmath=FAST)
 def project_lane(along, new, state):
     """Take the direction of the new basis entries of one atom out of its state; `along` as in :func:`start_step`."""
     lane = lane_of(new)
@@ -130,11 +119,11 @@ def gather_gram(gram, chosen, out_new):
 
 
 @kernel(fastmath=FAST)
-def subtract_product(factor, coef, out):
-    """Subtract ``factor * coef``."""
+def subtract_product(factor, sign, coef, out):
+    """Subtract ``factor * coef``, or with the sign -1 ``conj(factor) * coef``."""
     lane = lane_of(out)
     for s in range(lane):
-        f_re, f_im = factor[s], factor[lane + s]
+        f_re, f_im = factor[s], sign * factor[lane + s]
         out[s] -= f_re * coef[s] - f_im * coef[lane + s]
         out[lane + s] -= f_re * coef[lane + s] + f_im * coef[s]
 
@@ -147,7 +136,7 @@ def solve_lane(triangles, along, n_levels, out_coefs):
         for s in range(2 * lane):
             out_coefs[level, s] = along[level, s]
         for i in range(level + 1, n_levels):
-            subtract_product(triangles[i, level], out_coefs[i], out_coefs[level])
+            subtract_product(triangles[i, level], along.dtype.type(1), out_coefs[i], out_coefs[level])
 
 
 @kernel()
@@ -212,9 +201,6 @@ def pursue_lanes_batch(
     coefs = aligned_like(n_nonzero * 2 * lane, rows).reshape((n_nonzero, 2 * lane))
     supports = np.empty((n_nonzero, lane), dtype=np.int64)
 
-    nothing = aligned_like(2 * lane, rows)
-    nothing[:] = 0
-
     chosen = allocate_chosen(n_nonzero, rows)
     independent = limits[INDEPENDENT]
     has_target = limits[TARGET] >= 0
@@ -265,10 +251,8 @@ def pursue_lanes_batch(
             gather_gram(gram, supports[level], basis[level])
             for j in range(n_atoms):
                 new = basis[level, j]
-                for i in range(0, level, 2):
-                    # The last of an odd number is taken together with nothing.
-                    following, factor = (i + 1, weights[i + 1]) if i + 1 < level else (i, nothing)
-                    subtract_two_levels(weights[i], factor, basis[i, j], basis[following, j], new)
+                for i in range(level):
+                    subtract_product(weights[i], dtype.type(-1), basis[i, j], new)
                 project_lane(here, new, state[j])
             for s in range(lane):
                 state[supports[level, s], 2 * lane + s] = 0
