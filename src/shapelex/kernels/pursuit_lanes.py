@@ -41,32 +41,25 @@ def lane_of(array):
 
 
 @kernel(fastmath=FAST)
-def compare_atoms(pair, atom, independent, by_correlation, best):
-    """Let two neighboring atoms compete, by ``|corr|^2 / left`` or by ``|corr|^2``, for every row of the lane.
+def compare_atom(state, atom, independent, by_correlation, best):
+    """Let an atom compete with the leaders, by ``|corr|^2 / left`` or by ``|corr|^2``, for every row of the lane.
 
     ``best`` holds the numerators, the denominators and the atoms of the leaders. Fractions are compared by products: a
     division costs more than all the rest.
     """
     lane = lane_of(best)
     zero, one = best.dtype.type(0), best.dtype.type(1)
-    second = 3 * lane + lane // 8
     for s in range(lane):
-        best_square, best_left, best_atom = best[s], best[lane + s], best[2 * lane + s]
-        for i in range(2):
-            # A spent atom may have slightly less than nothing left: 0 / positive never wins.
-            left = pair[i * second + 2 * lane + s]
-            re, im = pair[i * second + s], pair[i * second + lane + s]
-            square = re * re + im * im
-            square = square if left > independent else zero
-            left = left if left > independent else independent
-            left = one if by_correlation else left
-            is_better = square * best_left > best_square * left
-            best_square = square if is_better else best_square
-            best_left = left if is_better else best_left
-            best_atom = atom + best.dtype.type(i) if is_better else best_atom
-        best[s] = best_square
-        best[lane + s] = best_left
-        best[2 * lane + s] = best_atom
+        # A spent atom may have slightly less than nothing left: 0 / positive never wins.
+        re, im, left = state[s], state[lane + s], state[2 * lane + s]
+        square = re * re + im * im
+        square = square if left > independent else zero
+        left = left if left > independent else independent
+        left = one if by_correlation else left
+        is_better = square * best[lane + s] > best[s] * left
+        best[s] = square if is_better else best[s]
+        best[lane + s] = left if is_better else best[lane + s]
+        best[2 * lane + s] = atom if is_better else best[2 * lane + s]
 
 
 @kernel(fastmath=FAST)
@@ -186,12 +179,9 @@ def pursue_lanes_batch(
     n_samples, n_nonzero = out_support.shape
     n_atoms = gram.shape[0]
     dtype = rows.dtype
-    # Two atoms compete at a time: a last one without a neighbor has one that never wins.
-    n_pairs = (n_atoms + 1) // 2
     # One more cache line keeps the entries of one row, for all atoms, out of the same few sets of the cache.
     line = lane // 8
-    state = aligned_like(n_pairs * 2 * (3 * lane + line), rows).reshape((2 * n_pairs, 3 * lane + line))
-    pairs = state.reshape((n_pairs, 2 * (3 * lane + line)))
+    state = aligned_like(n_atoms * (3 * lane + line), rows).reshape((n_atoms, 3 * lane + line))
     n_entries = n_nonzero * n_atoms * (2 * lane + line)
     basis = aligned_like(n_entries, rows).reshape((n_nonzero, n_atoms, 2 * lane + line))
     along = aligned_like(n_nonzero * 3 * lane, rows).reshape((n_nonzero, 3 * lane))
@@ -205,7 +195,6 @@ def pursue_lanes_batch(
     independent = limits[INDEPENDENT]
     has_target = limits[TARGET] >= 0
     unsure_target = limits[TARGET] + limits[UNSURE]
-    state[n_atoms:] = 0
 
     for first in range(0, n_samples, lane):
         n_here = min(lane, n_samples - first)
@@ -227,8 +216,8 @@ def pursue_lanes_batch(
                 best[s] = 0
                 best[lane + s] = 1
                 best[2 * lane + s] = 0
-            for pair in range(n_pairs):
-                compare_atoms(pairs[pair], dtype.type(2 * pair), independent, by_correlation, best)
+            for j in range(n_atoms):
+                compare_atom(state[j], dtype.type(j), independent, by_correlation, best)
             if has_target:
                 for s in range(n_here):
                     k = first + s
