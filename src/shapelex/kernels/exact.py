@@ -90,27 +90,19 @@ def step_down(corr, along, b_re, b_im, out_corr):
 
 
 @kernel(fastmath=FAST)
-def score_two_leaves(corr, next_corr, along, b_re, b_im, inv_left, c_re, c_im, next_inv_left, rank, margin, best):
-    """Compare two leaves with the best so far, for all rows of the lane.
+def score_leaf(corr, along, b_re, b_im, inv_left, rank, margin, best):
+    """Compare a leaf with the best so far, for all rows of the lane.
 
     ``best`` holds the gains to beat, which are `margin` (a factor a few roundings above 1) times the best gains, then
     the ranks, as floats: the comparison and both choices run in one vector type.
     """
-    next_rank = rank + best.dtype.type(1)
     for s in range(LANE):
-        t_re, t_im, gain = along[s], along[LANE + s], along[2 * LANE + s]
-        re = corr[s] - (b_re * t_re + b_im * t_im)
-        im = corr[LANE + s] - (b_re * t_im - b_im * t_re)
-        total = gain + (re * re + im * im) * inv_left
-        re = next_corr[s] - (c_re * t_re + c_im * t_im)
-        im = next_corr[LANE + s] - (c_re * t_im - c_im * t_re)
-        next_total = gain + (re * re + im * im) * next_inv_left
-        is_next = next_total > total * margin
-        larger = next_total if is_next else total
-        larger_rank = next_rank if is_next else rank
-        is_better = larger > best[s]
-        best[s] = larger * margin if is_better else best[s]
-        best[LANE + s] = larger_rank if is_better else best[LANE + s]
+        re = corr[s] - (b_re * along[s] + b_im * along[LANE + s])
+        im = corr[LANE + s] - (b_re * along[LANE + s] - b_im * along[s])
+        total = along[2 * LANE + s] + (re * re + im * im) * inv_left
+        is_better = total > best[s]
+        best[s] = total * margin if is_better else best[s]
+        best[LANE + s] = rank if is_better else best[LANE + s]
 
 
 @kernel(fastmath=FAST)
@@ -126,22 +118,12 @@ def write_leaf(corr, along, b_re, b_im, inv_left, out):
 @kernel(fastmath=FAST)
 def visit_leaves(corr, along, basis, inv_left, first, n_visited, margin, best, out):
     """Score the supports that end in each atom from `first` on, or write their errors to the next rows of `out`."""
-    n_atoms = inv_left.shape[0]
-    b_re, b_im = basis[0], basis[1]
-    if out.shape[0] > 0:
-        for j in range(first, n_atoms):
-            write_leaf(corr[j], along, b_re[j], b_im[j], inv_left[j], out[n_visited + j - first])
-        return
-    zero = inv_left.dtype.type(0)
-    rank = inv_left.dtype.type(n_visited)
-    for j in range(first, n_atoms, 2):
-        # The last of an odd number competes with a copy that gains nothing.
-        i = min(j + 1, n_atoms - 1)
-        next_inv_left = inv_left[i] if i > j else zero
-        score_two_leaves(
-            corr[j], corr[i], along, b_re[j], b_im[j], inv_left[j], b_re[i], b_im[i], next_inv_left, rank, margin, best
-        )
-        rank += inv_left.dtype.type(2)
+    for j in range(first, inv_left.shape[0]):
+        rank = n_visited + j - first
+        if out.shape[0] > 0:
+            write_leaf(corr[j], along, basis[0, j], basis[1, j], inv_left[j], out[rank])
+        else:
+            score_leaf(corr[j], along, basis[0, j], basis[1, j], inv_left[j], out.dtype.type(rank), margin, best)
 
 
 class Tree(NamedTuple):
@@ -150,7 +132,7 @@ class Tree(NamedTuple):
     ``basis[depth]`` and ``along[depth]``, as :func:`enter` writes it, belong to the last of `depth` atoms: 0 for no
     atom. ``corr`` (depth, n_atoms, 2 * LANE) are the correlations left, of which ``corr[0]`` is given; ``inv_left``
     (n_atoms,) are the inverse norms left at a leaf, 0 for atoms that are skipped, and ``following`` the next atom to
-    take at each depth. ``best`` is described in :func:`score_two_leaves`.
+    take at each depth. ``best`` is described in :func:`score_leaf`.
     """
 
     basis: Any
