@@ -177,8 +177,8 @@ def test_residuals_are_computed_only_where_they_are_asked_for(monkeypatch):
     # Residuals of shapes that are sums of atoms need the coordinates of these shapes.
     X[:4] = atoms[:4] + 2 * atoms[1:5]
     calls = []
-    batch = cpu.squared_residuals_batch
-    monkeypatch.setattr(cpu, "squared_residuals_batch", lambda *given: calls.append(given) or batch(*given))
+    batch = cpu.squared_residuals
+    monkeypatch.setattr(cpu, "squared_residuals", lambda *given: calls.append(given) or batch(*given))
     codes = encode(X, atoms, 2, space=space)
     assert not calls
     shapes, coding = as_shapes(X, space), Coding(space.whiten(atoms), 2)

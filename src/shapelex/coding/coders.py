@@ -42,30 +42,12 @@ class Coding:
     device: str = "cpu"
 
 
-@dataclass(frozen=True)
-class PreparedAtoms:
-    """Atoms of norm 1 (or 0) and their Gram matrix.
+def prepare_atoms(atom_rows: ComplexArray) -> tuple[ComplexArray, FloatArray, FloatArray]:
+    """Return whitened atoms of norm 1 (or 0), the norms they had, and their Gram matrix.
 
-    Parameters
-    ----------
-    atoms : ndarray of float, shape (n_atoms, 2 * n_coordinates)
-        Normalized atoms, real and imaginary parts interleaved.
-    norms : ndarray of float, shape (n_atoms,)
-        Norms that the atoms had.
-    folded : ndarray of complex, shape (n_coordinates, n_atoms)
-        Conjugate transpose of the normalized atoms: rows times this are their correlations.
-    gram : ndarray of float, shape (n_atoms, 2, width)
-        Real and imaginary parts of `atom_i^H atom_j`, padded with zeros to whole cache lines.
+    Copies of earlier atoms become zero. The Gram matrix ``(n_atoms, 2, width)`` has the real and imaginary parts of
+    `atom_i^H atom_j`, padded with zeros to whole cache lines.
     """
-
-    atoms: FloatArray
-    norms: FloatArray
-    folded: ComplexArray
-    gram: FloatArray
-
-
-def prepare_atoms(atom_rows: ComplexArray) -> PreparedAtoms:
-    """Normalize whitened atoms and compute their Gram matrix; copies of earlier atoms become zero."""
     unit, norms = _normalize(atom_rows)
     gram = unit.conj() @ unit.T
     # A copy spans what its original does: without it the first of equals is chosen, and beams waste no place.
@@ -77,7 +59,7 @@ def prepare_atoms(atom_rows: ComplexArray) -> PreparedAtoms:
     n_line = 64 // real_dtype.itemsize
     padded = aligned_zeros((n_atoms, 2, -(-n_atoms // n_line) * n_line), real_dtype)
     padded[:, 0, :n_atoms], padded[:, 1, :n_atoms] = gram.real, gram.imag
-    return PreparedAtoms(unit.view(real_dtype), norms, np.ascontiguousarray(unit.conj().T), padded)
+    return unit, norms, padded
 
 
 def _normalize(atom_rows: ComplexArray) -> tuple[ComplexArray, FloatArray]:
@@ -148,8 +130,8 @@ class KernelInputs(NamedTuple):
     """The first arguments of every numba kernel.
 
     Complex numbers have real and imaginary parts interleaved. `rows` (n_rows, 2 * n_coordinates), of norm 1, are of
-    length 0 where only their `correlations` (n_rows, 2 * n_atoms) with the atoms are at hand. `gram` and `atoms` are
-    those of :class:`~shapelex.coding.coders.PreparedAtoms`, `limits` those of :func:`make_limits`.
+    length 0 where only their `correlations` (n_rows, 2 * n_atoms) with the atoms are at hand. `gram` and `atoms`
+    (n_atoms, 2 * n_coordinates) are those of :func:`prepare_atoms`, `limits` those of :func:`make_limits`.
     """
 
     correlations: FloatArray
@@ -394,8 +376,7 @@ class DictionaryCoder:
             # |z - Da|^2 + p |a|^2 is the squared distance to a sum of atoms that have one more coordinate each, √p.
             atoms = np.hstack([atoms, np.sqrt(penalty) * np.eye(self.n_atoms)])
         with single_blas_thread():
-            self.prepared = prepare_atoms(np.ascontiguousarray(atoms, dtype=self.dtype))
-        norms = self.prepared.norms
+            self.unit_atoms, norms, self.gram = prepare_atoms(np.ascontiguousarray(atoms, dtype=self.dtype))
         self.limits = make_limits(norms.dtype, coding.tol)
         # Weights are divided by the norms that the atoms had.
         factors: FloatArray = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)

@@ -9,7 +9,7 @@ import numpy as np
 from shapelex._blas import single_blas_thread
 from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex.coding.coders import CodedBlock, Coding, DictionaryCoder, KernelInputs, KernelOutputs, polish_on_cpu
-from shapelex.kernels.reconstruction import squared_residuals_batch
+from shapelex.coding.decode import squared_residuals
 from shapelex.kernels.triangle import REFINE
 from shapelex.shapes.storage import Block
 from shapelex.spaces import Space
@@ -88,10 +88,9 @@ class RowCoder(DictionaryCoder):
         # Computed once, before threads need it.
         _ = space._unit_shift
         with single_blas_thread():
-            unit_atoms = self.prepared.atoms.view(self.dtype)[:, : self.n_coordinates]
-            folded = space.fold(unit_atoms)
-        self._real_dtype = self.prepared.gram.dtype
-        self._atoms = np.ascontiguousarray(unit_atoms).view(self._real_dtype)
+            self._atoms = np.ascontiguousarray(self.unit_atoms[:, : self.n_coordinates])
+            folded = space.fold(self._atoms)
+        self._real_dtype = self.gram.dtype
         # As a real matrix of twice the size: BLAS multiplies small real matrices faster than complex ones.
         self._folded = np.empty((2 * folded.shape[0], 2 * folded.shape[1]), dtype=self._real_dtype)
         self._folded[0::2, 0::2] = self._folded[1::2, 1::2] = folded.real
@@ -167,19 +166,16 @@ class RowCoder(DictionaryCoder):
         """Code again the chosen rows of a part, whose correlations alone have too few correct digits."""
         rows = np.ascontiguousarray(self.space.unit_rows(configurations), dtype=self.dtype)
         # With a price on weights, atoms have more coordinates, which are 0 here.
-        padded = np.zeros((len(rows), len(self.prepared.folded)), dtype=self.dtype)
+        padded = np.zeros((len(rows), self.unit_atoms.shape[1]), dtype=self.dtype)
         padded[:, : self.n_coordinates] = rows
-        found = self.allocate(0, len(rows), with_squares=True)
+        found = self.allocate(0, len(rows), with_squares=False)
         # Where supports are given, they are the ones to use again.
         found.support[:] = out_support[chosen]
-        correlations = (padded @ self.prepared.folded).view(self._real_dtype)
+        correlations = (padded @ self.unit_atoms.conj().T).view(self._real_dtype)
         self._run_kernel(correlations, padded.view(self._real_dtype), found.support, found.coefs)
         out_support[chosen], out_coefs[chosen] = found.support, found.coefs
         if len(out_squares):
-            weights = np.ascontiguousarray(found.coefs[:, -1]).view(self._real_dtype)
-            reals = rows.view(self._real_dtype)
-            squared_residuals_batch(found.support, weights, self._atoms, reals, found.squares)
-            out_squares[chosen] = found.squares
+            out_squares[chosen] = squared_residuals(rows, self._atoms, found.codes)
 
     def _run_kernel(
         self, correlations: FloatArray, rows: FloatArray, out_support: IntArray, out_coefs: ComplexArray
@@ -187,7 +183,8 @@ class RowCoder(DictionaryCoder):
         """Code rows of norm 1; return squared residuals, and which rows must be coded again with their coordinates."""
         n_rows = len(correlations)
         left, needs_row = np.empty(n_rows, dtype=self._real_dtype), np.zeros(n_rows, dtype=bool)
-        inputs = KernelInputs(correlations, self.prepared.gram, rows, self.prepared.atoms, self.limits)
+        atoms = self.unit_atoms.view(self._real_dtype)
+        inputs = KernelInputs(correlations, self.gram, rows, atoms, self.limits)
         outputs = KernelOutputs(out_support, out_coefs.view(self._real_dtype), left, needs_row)
         self.implementation(inputs, outputs, self.search.width)
         if self._polish is not None:

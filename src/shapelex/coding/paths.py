@@ -47,7 +47,7 @@ class PathCoder(RowCoder):
         def fill(start: int, stop: int) -> None:
             _, _, correlations = self.correlate(block, start, stop)
             part, size = squares[start:stop], supports.shape[1]
-            all_errors_batch(correlations, self.prepared.gram, self.limits, size, part)
+            all_errors_batch(correlations, self.gram, self.limits, size, part)
 
         self.run_parts(fill, len(block), n_threads, 2.0 * len(supports))
         return squares

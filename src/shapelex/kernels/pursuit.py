@@ -12,6 +12,8 @@ Atoms are in tiles: T real parts, then T imaginary parts. The state of a member 
 ``W`` atoms, padding included: the correlations in tiles, the norms left, and the scores.
 """
 
+from typing import Any
+
 import numpy as np
 
 from shapelex.kernels.alignment import aligned_like
@@ -216,9 +218,11 @@ def search(
     n_rows = n_nonzero * beam_width
     one = basis.dtype.type(1)
     margin = 16 * limits[EPS]
-    # Of a type, not literal: numba would compile what takes them for each literal anew.
-    old = greedy = np.int64(0)  # the first member of the present generation; the path of ORMP, -1 once it has ended
-    n_members = np.int64(1)
+    # The first member of the present generation, and the path of ORMP, -1 once it has ended. For integers that are
+    # literal, numba would compile the functions that take them once more.
+    old: Any = np.int64(0)
+    greedy: Any = np.int64(0)
+    n_members: Any = np.int64(1)
     start_state(correlations, atom_norms2, parameters, states[0])
     gains[0] = 0
     keys[0] = np.uint64(0)

@@ -114,9 +114,9 @@ class DeviceCoder(DictionaryCoder):
         from shapelex.kernels.torch.weights import Limits, Problem
 
         super().__init__(coding, "torch", dtype)
-        gram = self.prepared.gram[:, 0, : self.n_atoms] + 1j * self.prepared.gram[:, 1, : self.n_atoms]
+        gram = self.gram[:, 0, : self.n_atoms] + 1j * self.gram[:, 1, : self.n_atoms]
         self._factors = None if self.factors is None else self.to_device(self.factors.astype(self.dtype)).real
-        self._atoms = self.to_device(self.prepared.atoms.view(self.dtype))
+        self._atoms = self.to_device(self.unit_atoms)
         limits = Limits(*self.limits.tolist())
         search = self.search
         problem = Problem(
