@@ -13,7 +13,7 @@ import numpy as np
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count
 from shapelex.coding.coders import CodedBlock, Coding
-from shapelex.coding.codes import CodePath, SparseCodes, as_codes
+from shapelex.coding.codes import CodePath, SparseCodes
 from shapelex.coding.cpu import RowCoder
 from shapelex.coding.torch.device_coder import DeviceCoder, DeviceWhitening
 from shapelex.shapes.storage import ArrayShapes, Block, Shapes
@@ -68,7 +68,8 @@ def code_all(shapes: Shapes, coding: Coding) -> SparseCodes | CodePath:
             )
         rows = slice(block.start, block.start + len(block.support))
         support[rows], coefs[rows] = block.support, block.coefs
-    return as_codes(support, coefs, len(coding.atom_rows), coding.path)
+    n_atoms = len(coding.atom_rows)
+    return CodePath(support, coefs, n_atoms) if coding.path else SparseCodes._from_coder(support, coefs[:, 0], n_atoms)
 
 
 def _is_incomplete(block: Block, shapes: Shapes, coding: Coding) -> bool:

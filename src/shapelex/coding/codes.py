@@ -369,11 +369,6 @@ class CodePath:
         )
 
 
-def as_codes(support: IntArray, coefs: ComplexArray, n_atoms: int, path: bool) -> SparseCodes | CodePath:
-    """Return supports and weights (n_samples, n_levels, n_nonzero) of a coder as codes, or as a path."""
-    return CodePath(support, coefs, n_atoms) if path else SparseCodes._from_coder(support, coefs[:, 0], n_atoms)
-
-
 def _as_series(column: Any) -> Any:
     """Return a column for pandas; masked integers stay integers."""
     import pandas as pd

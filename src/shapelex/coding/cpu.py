@@ -102,7 +102,6 @@ class RowCoder(DictionaryCoder):
         self._polish = polish_on_cpu if self.search.polishes else None
         row_bytes = (self.n_atoms + self.n_coordinates) * self.dtype.itemsize
         self.part_rows = min(max(_PART_BYTES // row_bytes // 128 * 128, 128), MAX_PART_ROWS)
-        self._no_rows = np.empty((MAX_PART_ROWS, 0), dtype=self._real_dtype)
 
     def allocate(self, start: int, n_rows: int, *, with_squares: bool) -> CodedBlock:
         """Return arrays for the codes of consecutive shapes, not initialized."""
@@ -142,7 +141,7 @@ class RowCoder(DictionaryCoder):
         """
         rows, scales, correlations = self.correlate(block, start, stop)
         support, coefs, squares = out.support[start:stop], out.coefs[start:stop], out.squares[start:stop]
-        left, again = self._run_kernel(correlations, self._no_rows[: len(rows)], support, coefs)
+        left, again = self._run_kernel(correlations, correlations[:, :0], support, coefs)
         if len(squares):
             if self.factors is not None and self.coding.weight_penalty:
                 weights = coefs[:, -1] * self.factors[support]

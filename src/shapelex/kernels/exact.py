@@ -374,10 +374,9 @@ def enumerate_batch(correlations, gram, rows, atoms, limits, out_support, out_co
     margin = one + dtype.type(4) * limits[EPS]
     for first in range(0, n_samples, LANE):
         n_here = read_lane(correlations, first, tree)
-        n_pending = n_here
         pending[:] = True
         for size in range(1 if has_target else n_nonzero, n_nonzero + 1):
-            if n_pending == 0:
+            if not pending[:n_here].any():
                 break
             has_skipped |= enumerate_lane(gram, limits[INDEPENDENT], margin, size, tree, nothing)
             for s in range(n_here):
@@ -399,7 +398,6 @@ def enumerate_batch(correlations, gram, rows, atoms, limits, out_support, out_co
                 out_left[k] = one - sum_of_squares(chosen.target, n_chosen)
                 if has_target and meets_target(out_left[k], limits, row, atoms, chosen, n_chosen, needs_row):
                     pending[s] = False
-                    n_pending -= 1
                 write_used(limits, chosen, n_chosen, out_support[k], out_coefs[k, 0])
     return has_skipped
 
