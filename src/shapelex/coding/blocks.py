@@ -14,7 +14,7 @@ from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count
 from shapelex.coding.coders import CodedBlock, Coding
 from shapelex.coding.codes import CodePath, SparseCodes
-from shapelex.coding.cpu import RowCoder
+from shapelex.coding.cpu import RowCoder, count_threads, run_blocks
 from shapelex.coding.torch.device_coder import DeviceCoder, DeviceWhitening
 from shapelex.shapes.storage import ArrayShapes, Block, Shapes
 from shapelex.spaces import Landmarks
@@ -96,7 +96,8 @@ def _code_on_cpu(coder: RowCoder, shapes: Shapes, coding: Coding, with_errors: b
             yield _code_incomplete(block, coding, with_errors)
             continue
         coded = coder.allocate(block.start, len(block), with_squares=with_errors)
-        coder.run_parts(partial(coder.code_part, block, coded), len(block), coding.n_threads, coder.cost_ns)
+        n_threads = count_threads(coding.n_threads, coder.cost_ns * len(block))
+        run_blocks(partial(coder.code_part, block, coded), len(block), coder.part_rows, n_threads)
         yield coded
 
 

@@ -28,6 +28,7 @@ def count_threads(n_threads: int | None, work_ns: float) -> int:
     return max(1, min(most, int(work_ns / _MIN_WORK_NS)))
 
 
+@single_blas_thread()
 def run_blocks(code_block: Callable[[int, int], object], n_rows: int, block_rows: int, n_threads: int) -> None:
     """Call ``code_block(start, stop)`` for every block of rows, on `n_threads` threads, this one included."""
     if n_threads == 1:
@@ -112,13 +113,6 @@ class RowCoder(DictionaryCoder):
             np.empty(n_rows if with_squares else 0, dtype=self._real_dtype),
             self.n_atoms,
         )
-
-    def run_parts(
-        self, code_part: Callable[[int, int], object], n_rows: int, n_threads: int | None, cost_ns: float
-    ) -> None:
-        """Call ``code_part(start, stop)`` for all parts of a block of rows, which take `cost_ns` each."""
-        with single_blas_thread():
-            run_blocks(code_part, n_rows, self.part_rows, count_threads(n_threads, cost_ns * n_rows))
 
     def correlate(self, block: Block, start: int, stop: int) -> tuple[ComplexArray, FloatArray, FloatArray]:
         """Return what :meth:`code_part` returns, without coding."""

@@ -10,7 +10,7 @@ import numpy as np
 from shapelex._messages import parameter
 from shapelex._typing import FloatArray, IntArray
 from shapelex.coding.coders import CodedBlock, Coding, KernelInputs, KernelOutputs
-from shapelex.coding.cpu import RowCoder
+from shapelex.coding.cpu import RowCoder, count_threads, run_blocks
 from shapelex.exceptions import SearchTooLargeError
 from shapelex.kernels.exact import all_errors_batch, solve_given_batch
 from shapelex.kernels.support_path import advance_batch
@@ -34,7 +34,8 @@ class PathCoder(RowCoder):
         """Code all shapes of a block, each over the atoms of its row of `support` (padded with −1)."""
         coded = self.allocate(block.start, len(block), with_squares=True)
         coded.support[:] = support
-        self.run_parts(partial(self.code_part, block, coded), len(block), n_threads, 1000.0)
+        n_workers = count_threads(n_threads, 1000.0 * len(block))
+        run_blocks(partial(self.code_part, block, coded), len(block), self.part_rows, n_workers)
         return coded
 
     def all_squares(self, block: Block, supports: IntArray, n_threads: int | None) -> FloatArray:
@@ -49,7 +50,7 @@ class PathCoder(RowCoder):
             part, size = squares[start:stop], supports.shape[1]
             all_errors_batch(correlations, self.gram, self.limits, size, part)
 
-        self.run_parts(fill, len(block), n_threads, 2.0 * len(supports))
+        run_blocks(fill, len(block), self.part_rows, count_threads(n_threads, 2.0 * squares.size))
         return squares
 
 

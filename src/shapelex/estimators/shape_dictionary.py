@@ -452,4 +452,4 @@ def _attributes_of(
     # What later batches are added to.
     memory = PassSums(later.gram, later.products, later.usage, later.weight)
     known = {"_memory": memory, "_sample": sample, "_stability": None}
-    return found_attributes(found, space.unwhiten(found.atoms), space, preparation, **known)
+    return found_attributes(found, space.unwhiten_rows(found.atoms), space, preparation, **known)

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import eigh, lapack
 
 from shapelex._typing import BoolArray, ComplexArray, FloatArray
+from shapelex.coding.coders import Coding
 from shapelex.exceptions import ShapeInputError
 from shapelex.learning.one_pass import PassSums, one_pass
 from shapelex.learning.options import LearningOptions, Stage, make_plan
@@ -160,13 +161,15 @@ class Learner(LearningState):
                 # A resumed stage has its atoms.
                 if self.atoms is None:
                     self._begin(stage)
+                keeps_values = bool(options.n_swaps) and stage.on_sample
                 while self.n_passes < stage.n_passes and not self.converged:
                     batches: Iterable[Shapes] = [self.sample if stage.on_sample else self.shapes]
                     if stage.kind == "batches":
                         batches = shuffled_batches(self.shapes, options.batch_size or len(self.shapes), self.generator)
                     loss = weight = 0.0
                     for batch in batches:
-                        found = self._learn(batch, stage)
+                        found = one_pass(batch, self._coding(batch), options.distance, keeps_values=keeps_values)
+                        self._follow(found, stage)
                         loss += found.loss
                         weight += found.weight
                     self.n_passes += 1
@@ -231,14 +234,16 @@ class Learner(LearningState):
             if stage.kind != "batches":
                 self.curve, self.start = [*before.curve], before.start
 
-    def _learn(self, batch: Shapes, stage: Stage) -> PassSums:
-        """Code some shapes, and update the atoms for the next pass."""
+    def _coding(self, batch: Shapes) -> Coding:
+        """Return how to code some shapes over the present atoms."""
         assert self.atoms is not None
         is_brought = self.shapes.is_remote and batch is not self.shapes
         options = self.options.for_local_shapes() if is_brought else self.options
-        atoms = self.atoms.astype(np.result_type(self.atoms.dtype, batch.dtype), copy=False)
-        keeps_values = bool(options.n_swaps) and stage.on_sample
-        found = one_pass(batch, options.coding(atoms), options.distance, keeps_values=keeps_values)
+        return options.coding(self.atoms.astype(np.result_type(self.atoms.dtype, batch.dtype), copy=False))
+
+    def _follow(self, found: PassSums, stage: Stage) -> None:
+        """Keep what a pass found where it is the best of its stage, and update the atoms for the next pass."""
+        assert self.atoms is not None
         candidates, found.worst_rows = found.worst_rows, found.worst_rows[:0]
         found.worst_values, found.start = found.worst_values[:0], self.start
         if stage.kind == "batches":
@@ -247,15 +252,14 @@ class Learner(LearningState):
             self.memory = found if self.memory is None else self.memory.plus(found, kept)
             self._update(self.memory, candidates, 1.0)
             self.found = replace(self.memory, atoms=self.atoms)
-            return found
+            return
         base = found
         if self.found is None or found.loss < self.found.loss:
             self.found = found
-        elif options.distance != "full":
+        elif self.options.distance != "full":
             # The reweighted update solves a linear model of the other distances, which may promise too much.
             base, self.step = self.found, self.step / 2
         self._update(base, candidates, self.step * (1.0 if self.n_passes == 0 else stage.step))
-        return found
 
     def _update(self, sums: PassSums, candidates: ComplexArray, step: float) -> None:
         """Set the atoms that follow from the sums of a pass; `candidates` take the places of idle atoms."""

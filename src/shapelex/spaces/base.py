@@ -248,11 +248,15 @@ class Space(ABC):
         ndarray of complex, same shape
             Centered configurations, when the rows come from :meth:`whiten`.
         """
+        return self.unwhiten_rows(X)
+
+    def unwhiten_rows(self, rows: ComplexArray) -> ComplexArray:
+        """Return the configurations of stacked whitened rows that are known to be finite; see :meth:`unwhiten`."""
         if self._is_plain:
-            return X.copy()
+            return rows.copy()
         from scipy.linalg import solve_triangular
 
-        solution = solve_triangular(self._factor.astype(X.dtype), X.T, lower=False, check_finite=False)
+        solution = solve_triangular(self._factor.astype(rows.dtype), rows.T, lower=False, check_finite=False)
         return np.ascontiguousarray(solution.T)
 
     def scaled_parts(
@@ -481,7 +485,7 @@ class Space(ABC):
 
     @cached_property
     def _shift_norm(self) -> float:
-        return float(self.norm(self.shift + 0j))
+        return float(row_norms(self._multiply_factor(self.shift[None] + 0j))[0])
 
     @cached_property
     def _center_weights(self) -> ComplexArray | FloatArray:
