@@ -88,7 +88,7 @@ def mean_shape(
         raise ParameterError(f"{parameter('tol')} must be positive, got {tol}.")
     shapes = as_shapes(Z, space, name="Z")
     if allows_missing(missing, shapes.space):
-        return _incomplete_mean(shapes, kind, weights, tol, max_iter)[0]
+        return incomplete_mean(shapes, kind, weights, tol, max_iter)[0]
     first = shapes.space.whitened_preshapes(shapes[:1], "Z")
     blocks = _preshape_blocks(shapes, check_weights(weights, len(shapes), first.real.dtype))
     mean = _mean_row(blocks, kind, tol, max_iter, warn=True)
@@ -135,20 +135,24 @@ def align_to_mean(
     """
     shapes = as_shapes(Z, space, name="Z")
     if allows_missing(missing, shapes.space):
-        mean, completed, present = _incomplete_mean(shapes, kind, weights, None, 1000)
+        mean, completed, present = incomplete_mean(shapes, kind, weights)
         return np.where(present, rotate_onto(completed, mean, shapes.space), np.nan).astype(mean.dtype)
     mean = mean_shape(shapes, kind, weights)
     return np.concatenate([rotate_onto(block.configurations, mean, shapes.space) for block in shapes.blocks()])
 
 
-def _incomplete_mean(
-    shapes: Shapes, kind: DistanceKind, weights: ArrayLike | None, tol: float | None, max_iter: int
+def incomplete_mean(
+    shapes: Shapes,
+    kind: DistanceKind = "full",
+    weights: ArrayLike | None = None,
+    tol: float | None = None,
+    max_iter: int = 1000,
 ) -> tuple[ComplexArray, ComplexArray, BoolArray]:
     """Return the mean of incomplete shapes, their completed pre-shapes, and which landmarks are present."""
-    rows = unit_rows(shapes[:], "Z", shapes.space, "allow")
+    rows = unit_rows(shapes[:], shapes.name, shapes.space, "allow")
     shares = check_weights(weights, len(rows), rows.real.dtype)
     present = ~np.isnan(rows)
-    check_landmarks_present(present)
+    check_landmarks_present(present, shapes.name)
     rows = np.nan_to_num(rows)
 
     def average_completed(mean: ComplexArray) -> ComplexArray:

@@ -87,7 +87,7 @@ def complete_by(mean: ComplexArray, rows: ComplexArray, present: BoolArray) -> C
     return normalized_on(completed, np.ones_like(present), "Z")
 
 
-def check_landmarks_present(present: BoolArray, name: str = "Z") -> None:
+def check_landmarks_present(present: BoolArray, name: str) -> None:
     """Refuse landmarks that no shape has."""
     never = ~present.any(axis=0)
     if never.any():

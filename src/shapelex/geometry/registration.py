@@ -225,8 +225,8 @@ def register(
         else:
             fractions = _closest_fractions(registered, targets, space)
         shift = np.where(fractions == 0, changes.shift, (changes.shift + fractions) % space.n_coordinates)
-        moved = fractions != 0
-        registered[moved] = _shift_landmarks(registered[moved], fractions[moved])
+        for rows in _row_blocks(registered):
+            registered[rows] = _shift_landmarks(registered[rows], fractions[rows])
     rotation, before, after = _compare(configurations, registered, targets, space)
     resampling = getattr(getattr(Z, "preparation", None), "resampling", None)
     return Registration(
@@ -290,9 +290,7 @@ class _Curves:
         mean, n_shapes = self.mean(), len(self.configurations)
         if n_starts > 1 and n_shapes > 1:
             drawn = generator.permutation(n_shapes)
-            trial = self
-            if n_shapes > _MAX_TRIAL_SHAPES:
-                trial = replace(self, configurations=self.configurations[np.sort(drawn[:_MAX_TRIAL_SHAPES])])
+            trial = replace(self, configurations=self.configurations[np.sort(drawn[:_MAX_TRIAL_SHAPES])])
             singles = self.search.space.preshapes(self.configurations[drawn[: n_starts - 1]])
             found = [trial._descend(first, max_iter) for first in (mean, *singles)]
             losses = np.array([loss for _, _, _, loss in found])
@@ -314,7 +312,7 @@ class _Curves:
             preshapes if changes is None else changes.of(numbers).apply(preshapes, self.search.space)
             for numbers, preshapes in self._blocks()
         )
-        return mean_preshape(blocks, len(self.configurations), self.search.space)
+        return mean_preshape(blocks, self.search.space)
 
     def _blocks(self, numbers: IntArray | None = None) -> Iterator[tuple[IntArray, ComplexArray]]:
         """Yield blocks of the shapes of some numbers, all by default, as pre-shapes."""
@@ -350,8 +348,10 @@ class _Curves:
                     settled = False
                     part = preshapes[moved]
                     if n_iter:
-                        moments -= _moments(search.apply(part, chosen[numbers[moved]]))
-                    moments += _moments(search.apply(part, closest[moved]))
+                        before = search.apply(part, chosen[numbers[moved]])
+                        moments -= before.T @ before.conj()
+                    after = search.apply(part, closest[moved])
+                    moments += after.T @ after.conj()
                     chosen[numbers] = closest
             converged = settled and exact and n_iter < max_iter
             if converged or n_iter == max_iter:
@@ -369,25 +369,19 @@ class _Curves:
                     following /= space.norm(following)
                     largest, last = size, step
                 following = following.astype(mean.dtype)
-            before, after = space.whiten_rows(np.stack([mean, following]))
-            gaps -= 2 * row_distances(before[None], after[None], "partial")
+            rows = space.whiten_rows(np.stack([mean, following]))
+            gaps -= 2 * row_distances(rows[:1], rows[1:], "partial")
             mean, exact = following, settled
         dual = space.gram @ mean
         return mean, n_iter, converged, 1 - float(np.vdot(dual, moments @ dual).real) / n_shapes
 
 
-def _moments(Z: ComplexArray) -> ComplexArray:
-    moments: ComplexArray = Z.T @ Z.conj()
-    return moments
-
-
-def mean_preshape(blocks: Iterable[ComplexArray], n_shapes: int, space: Space) -> ComplexArray:
+def mean_preshape(blocks: Iterable[ComplexArray], space: Space) -> ComplexArray:
     """Return the full mean of pre-shapes that come in blocks, turned along the first of them."""
     rows = (space.whiten_rows(block) for block in blocks)
     first = next(rows)
-    shares = np.full(n_shapes, 1 / n_shapes, dtype=first.real.dtype)
-    mean, _ = full_mean((part, shares[: len(part)]) for part in chain([first], rows))
-    return np.asarray(space.unwhiten(turned_along(mean, first[0]).astype(first.dtype)))
+    mean, _ = full_mean((part, np.ones(len(part), part.real.dtype)) for part in chain([first], rows))
+    return np.asarray(space.unwhiten_rows(turned_along(mean, first[0]).astype(first.dtype)[None])[0])
 
 
 def _row_blocks(Z: ComplexArray, n_entries: int = 1) -> Iterator[slice]:
@@ -426,7 +420,7 @@ def _refine_with_mean(
         shifted = (
             _shift_landmarks(space.preshapes(registered[rows]), fractions[rows]) for rows in _row_blocks(registered)
         )
-        mean = mean_preshape(shifted, n_shapes, space)
+        mean = mean_preshape(shifted, space)
         if moved <= _FRACTION_TOL:
             return fractions, mean, n_iter, converged
     return fractions, mean, max_iter, False
@@ -444,8 +438,8 @@ def _shift_landmarks(Z: ComplexArray, shifts: FloatArray) -> ComplexArray:
     coefficients by phases, so norms and centers stay, and a shift back gives the landmarks back.
     """
     turns = np.exp(np.multiply.outer(shifts, _angular_steps(Z.shape[1])))
-    moved: ComplexArray = fft.ifft(fft.fft(Z) * turns.astype(Z.dtype))
-    return moved
+    # A shift by nothing leaves the landmarks as they are, to the bit.
+    return np.asarray(np.where(shifts[:, None] == 0, Z, fft.ifft(fft.fft(Z) * turns.astype(Z.dtype))))
 
 
 def _closest_fractions(registered: ComplexArray, targets: ComplexArray, space: Space) -> FloatArray:

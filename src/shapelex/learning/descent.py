@@ -161,6 +161,8 @@ class Learner(LearningState):
                 # A resumed stage has its atoms.
                 if self.atoms is None:
                     self._begin(stage)
+                assert self.atoms is not None
+                rounding = 64 * float(np.finfo(self.atoms.dtype).eps)
                 keeps_values = bool(options.n_swaps) and stage.on_sample
                 while self.n_passes < stage.n_passes and not self.converged:
                     batches: Iterable[Shapes] = [self.sample if stage.on_sample else self.shapes]
@@ -168,13 +170,18 @@ class Learner(LearningState):
                         batches = shuffled_batches(self.shapes, options.batch_size or len(self.shapes), self.generator)
                     loss = weight = 0.0
                     for batch in batches:
-                        found = one_pass(batch, self._coding(batch), options.distance, keeps_values=keeps_values)
-                        self._follow(found, stage)
+                        coding = self._coding(batch, self.atoms, is_fast=options.is_fast)
+                        found = one_pass(batch, coding, options.distance, keeps_values=keeps_values)
+                        self._update(found, stage)
                         loss += found.loss
                         weight += found.weight
                     self.n_passes += 1
                     self.curve.append(loss / weight)
-                    self.converged = self.n_passes > 1 and self._has_settled(stage.tol)
+                    if self.n_passes > 1:
+                        before, rmse = np.sqrt(self.curve[-2:])
+                        is_perfect = max(before, rmse) <= max(rounding, _PERFECT_RMSE)
+                        is_settled = abs(before - rmse) <= stage.tol * before + rounding and self.n_replaced == 0
+                        self.converged = bool(is_perfect or is_settled or self.step < _LEAST_STEP)
                     yield
                 self._end(stage)
         except ShapeInputError:
@@ -184,14 +191,12 @@ class Learner(LearningState):
 
     def finish(self) -> PassSums:
         """Return the best dictionary, with what is known of all shapes."""
-        if self.atoms is not None:
-            self._end(self.plan[self.stage])
         best, options = self.result, self.options
         assert best is not None
         if options.batch_size is None and not options.is_fast:
             return best
         # What is known is about other codes, or about batches.
-        found = one_pass(self.shapes, options.coding(best.atoms, fast=False), options.distance)
+        found = one_pass(self.shapes, self._coding(self.shapes, best.atoms, is_fast=False), options.distance)
         return replace(
             found, curve=best.curve if options.batch_size is None else [*best.curve, found.loss / found.weight]
         )
@@ -234,36 +239,37 @@ class Learner(LearningState):
             if stage.kind != "batches":
                 self.curve, self.start = [*before.curve], before.start
 
-    def _coding(self, batch: Shapes) -> Coding:
-        """Return how to code some shapes over the present atoms."""
-        assert self.atoms is not None
-        is_brought = self.shapes.is_remote and batch is not self.shapes
-        options = self.options.for_local_shapes() if is_brought else self.options
-        return options.coding(self.atoms.astype(np.result_type(self.atoms.dtype, batch.dtype), copy=False))
+    def _coding(self, batch: Shapes, atoms: ComplexArray, *, is_fast: bool) -> Coding:
+        """Return how to code some shapes over a dictionary; `is_fast` if by the faster method of learning."""
+        options = self.options
+        if self.shapes.is_remote and batch is not self.shapes:
+            options = options.for_local_shapes()
+        return Coding(
+            atoms.astype(np.result_type(atoms.dtype, batch.dtype), copy=False),
+            options.n_nonzero,
+            "ormp" if is_fast else options.coder,
+            polish=True if is_fast else None,
+            weight_penalty=options.weight_penalty,
+            n_threads=options.n_threads,
+            device=options.device,
+        )
 
-    def _follow(self, found: PassSums, stage: Stage) -> None:
-        """Keep what a pass found where it is the best of its stage, and update the atoms for the next pass."""
-        assert self.atoms is not None
+    def _update(self, found: PassSums, stage: Stage) -> None:
+        """Keep what a pass found where it is the best of its stage, and set the atoms that follow from it."""
         candidates, found.worst_rows = found.worst_rows, found.worst_rows[:0]
         found.worst_values, found.start = found.worst_values[:0], self.start
-        if stage.kind == "batches":
+        sums, start, is_batch = found, self.start, stage.kind == "batches"
+        if is_batch:
             self.n_batches += 1
             kept = 1 - self.n_batches**-FORGETTING_POWER
-            self.memory = found if self.memory is None else self.memory.plus(found, kept)
-            self._update(self.memory, candidates, 1.0)
-            self.found = replace(self.memory, atoms=self.atoms)
-            return
-        base = found
-        if self.found is None or found.loss < self.found.loss:
+            sums = self.memory = found if self.memory is None else self.memory.plus(found, kept)
+        elif self.found is None or found.loss < self.found.loss:
             self.found = found
         elif self.options.distance != "full":
             # The reweighted update solves a linear model of the other distances, which may promise too much.
-            base, self.step = self.found, self.step / 2
-        self._update(base, candidates, self.step * (1.0 if self.n_passes == 0 else stage.step))
-
-    def _update(self, sums: PassSums, candidates: ComplexArray, step: float) -> None:
-        """Set the atoms that follow from the sums of a pass; `candidates` take the places of idle atoms."""
-        atoms, start, loss = sums.atoms, self.start, sums.loss / sums.weight
+            sums, self.step = self.found, self.step / 2
+        step = self.step * (1.0 if self.n_passes == 0 else stage.step)
+        atoms, loss = sums.atoms, sums.loss / sums.weight
         gram, products = sums.gram, sums.products
         if start is not None:
             # Each atom of the start, rotated onto its atom, is one more shape, coded by it alone.
@@ -280,20 +286,12 @@ class Learner(LearningState):
         self.n_replaced = int(is_replaced.sum())
         if self.n_replaced and start is not None:
             self.start = np.where(is_replaced[:, None], self.atoms, start)
-        if self.n_replaced and self.memory is not None:
+        if is_batch:
             # What is remembered of atoms that were replaced is about their predecessors.
-            memory, kept = self.memory, ~is_replaced
-            memory.gram = memory.gram * kept[:, None] * kept
-            memory.products, memory.usage = memory.products * kept[:, None], memory.usage * kept
-
-    def _has_settled(self, tol: float) -> bool:
-        """Tell whether the last update changed no more than `tol` of the error, or cannot be made."""
-        assert self.atoms is not None
-        rounding = 64 * float(np.finfo(self.atoms.dtype).eps)
-        before, rmse = np.sqrt(self.curve[-2:])
-        is_settled = abs(before - rmse) <= tol * before + rounding
-        is_perfect = max(before, rmse) <= max(rounding, _PERFECT_RMSE)
-        return bool(is_perfect or (is_settled and self.n_replaced == 0) or self.step < _LEAST_STEP)
+            stays = ~is_replaced
+            sums.gram = sums.gram * stays[:, None] * stays
+            sums.products, sums.usage = sums.products * stays[:, None], sums.usage * stays
+            self.found = replace(sums, atoms=self.atoms)
 
     def _end(self, stage: Stage) -> None:
         """Keep what a stage found where it is good enough; later stages go on from it."""

@@ -9,12 +9,12 @@ import numpy as np
 from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, DistanceKind
 from shapelex._validation import check_choice, check_count, check_not_negative, check_number
-from shapelex.coding.coders import AUTO_MAX_SUPPORTS, CODERS, Coding
+from shapelex.coding.coders import AUTO_MAX_SUPPORTS, CODERS
 from shapelex.coding.torch.device_coder import has_device
 from shapelex.exceptions import ParameterError, ParameterTypeError
+from shapelex.geometry.distances import DISTANCE_KINDS
 
 STARTS = ("auto", "random")
-DISTANCES = ("full", "partial", "geodesic")
 
 SWAPS_PER_EFFORT = 50
 """Number of swaps for each unit of `effort` above 1."""
@@ -66,7 +66,7 @@ class LearningOptions:
             n_atoms = parameter("n_atoms", self.n_atoms)
             raise ParameterError(f"{parameter('n_nonzero')} must be between 1 and {n_atoms}, got {self.n_nonzero}.")
         check_choice(self.coder, ("auto", *CODERS), "coder")
-        check_choice(self.distance, DISTANCES, "distance")
+        check_choice(self.distance, DISTANCE_KINDS, "distance")
         if isinstance(self.init, str):
             check_choice(self.init, STARTS, "init")
         if self.tie is not None and check_not_negative(self.tie, "tie"):
@@ -101,19 +101,6 @@ class LearningOptions:
         """Return options for shapes of a remote collection that were brought here; the device may be a worker's."""
         return self if has_device(self.device) else replace(self, device="cpu")
 
-    def coding(self, atoms: ComplexArray, *, fast: bool = True) -> Coding:
-        """Return how to code shapes over a dictionary, by the faster method where there is one and `fast` says so."""
-        is_fast = fast and self.is_fast
-        return Coding(
-            atoms,
-            self.n_nonzero,
-            "ormp" if is_fast else self.coder,
-            polish=True if is_fast else None,
-            weight_penalty=self.weight_penalty,
-            n_threads=self.n_threads,
-            device=self.device,
-        )
-
 
 @dataclass(frozen=True)
 class Stage:
@@ -137,7 +124,7 @@ def make_plan(options: LearningOptions, has_more: bool) -> list[Stage]:
     is_auto = isinstance(options.init, str) and options.init == "auto"
     if options.batch_size is not None and options.max_iter > 0:
         starts = [Stage("tails", 1, tol), Stage("tree", 1, tol)] if is_auto else []
-        return [*starts, Stage("batches", options.max_iter, tol, on_sample=False)]
+        return [*starts, Stage("batches", options.max_iter, tol, on_sample=False, step=1.0)]
     if not is_auto and swaps == 0:
         # From given atoms every descent would be the same.
         n_descents = options.n_restarts if isinstance(options.init, str) else 1

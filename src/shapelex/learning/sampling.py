@@ -5,9 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from shapelex._typing import ComplexArray, FloatArray, IntArray
-from shapelex._validation import as_incomplete_configurations
-from shapelex.geometry import mean_shape
-from shapelex.geometry.missing import check_landmarks_present, complete_by, normalized_on
+from shapelex.geometry.means import incomplete_mean
 from shapelex.shapes.storage import ArrayShapes, Shapes
 from shapelex.spaces import Landmarks, Space
 
@@ -24,12 +22,10 @@ class IncompleteShapes(ArrayShapes):
     def __init__(
         self, configurations: ComplexArray, space: Space, weights: FloatArray | None = None, name: str = "X"
     ) -> None:
-        rows, present = as_incomplete_configurations(configurations, name=name)
-        check_landmarks_present(present, name)
-        super().__init__(np.where(present, rows, np.nan), space, weights, name)
-        mean = mean_shape(self.configurations, weights=weights, missing="allow")
-        completed = complete_by(mean, normalized_on(rows, present, name), present)
-        self._completed: ComplexArray = completed.astype(configurations.dtype, copy=False)
+        super().__init__(configurations, space, weights, name)
+        _, completed, present = incomplete_mean(self, weights=weights)
+        self.configurations = np.where(present, configurations, np.nan).astype(self.dtype, copy=False)
+        self._completed: ComplexArray = completed.astype(self.dtype, copy=False)
 
     def take(self, indices: IntArray) -> ComplexArray:
         """Return whole shapes by number; missing landmarks are those of the mean, laid over the others."""

@@ -5,7 +5,7 @@ import logging
 import numpy as np
 
 from shapelex._typing import ComplexArray
-from shapelex.exceptions import ParameterError
+from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.geometry.matching import DictionaryStability, matched_distances
 from shapelex.learning.descent import Learner
 from shapelex.learning.options import LearningOptions
@@ -32,21 +32,18 @@ def measure_stability(
     """
     generator = np.random.default_rng((seed, 1))
     n_atoms, n_shapes = len(atoms), len(shapes)
-    nothing, nan = np.full(n_atoms, np.nan), float("nan")
-    unknown = DictionaryStability(nothing, nothing, nan, nan, n_shapes)
-    if n_shapes < 2 * n_atoms:
-        return unknown
     order = generator.permutation(n_shapes)
-    halves = [take_part(shapes, np.sort(half)) for half in (order[: n_shapes // 2], order[n_shapes // 2 :])]
     try:
+        halves = [take_part(shapes, np.sort(half)) for half in (order[: n_shapes // 2], order[n_shapes // 2 :])]
         pairs = [[initial_atoms(half, n_atoms, "random", generator) for half in halves] for _ in range(_N_CHANCE_PAIRS)]
-    except ParameterError:
-        # A half has fewer shapes than atoms.
-        return unknown
+    except (ParameterError, ShapeInputError):
+        # A half has fewer shapes than atoms, or none that has a certain landmark.
+        pairs = []
     draws = [draw for pair in pairs for draw in pair]
     # Where a half has too few distinct shapes, the last ones are repeats.
-    if any(len(np.unique(draw, axis=0)) < n_atoms for draw in draws):
-        return unknown
+    if not draws or any(len(np.unique(draw, axis=0)) < n_atoms for draw in draws):
+        nothing, nan = np.full(n_atoms, np.nan), float("nan")
+        return DictionaryStability(nothing, nothing, nan, nan, n_shapes)
     learned = []
     for number, half in enumerate(halves):
         learner = Learner(half, options, generator)

@@ -130,7 +130,7 @@ def register_sequence(
         is_reversed, remarks = _mend_swaps(configurations, time, space)
         changes = Changes(np.zeros(len(configurations), dtype=np.int64), is_reversed, np.zeros_like(is_reversed))
         n_iter, converged, slippage = 0, True, np.zeros(len(configurations))
-        target = mean_preshape([changes.apply(space.preshape(configurations), space)], len(configurations), space)
+        target = mean_preshape([changes.apply(space.preshape(configurations), space)], space)
         found = None
     registered = changes.apply(configurations, space)
     return SequenceRegistration(
@@ -168,7 +168,7 @@ def _follow(found: Registration, time: TimeOrder, space: Space) -> tuple[Changes
         to_target = _all_distances(search, spectra, target[None])
         followed = np.empty(len(order), dtype=np.int64)
         follow_shifts(ANCHOR * to_target, to_previous, starts, followed)
-        target = mean_preshape([space.roll(preshapes, followed)], len(preshapes), space)
+        target = mean_preshape([space.roll(preshapes, followed)], space)
         converged = bool((followed == shift).all())
         shift = followed
         if converged:

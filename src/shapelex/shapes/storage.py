@@ -55,6 +55,8 @@ class Shapes(StoredRows):
     """Number of consecutive shapes, from a multiple of it on, that cost no more to read than one of them."""
     is_sequential = False
     """Whether a shape can only be read after all shapes before it."""
+    is_in_memory = False
+    """Whether the configurations are one array of NumPy."""
     is_remote = False
     """Whether passes are made by other processes."""
     allows_missing = False
@@ -80,8 +82,8 @@ class Shapes(StoredRows):
         return np.asarray(self.read(0, len(self)), dtype=dtype)
 
     def blocks(self, n_rows: int | None = None) -> Iterator[Block]:
-        """Yield all shapes in order, `n_rows` at a time; the default depends on the collection."""
-        step = BLOCK_ROWS if n_rows is None else n_rows
+        """Yield all shapes in order, `n_rows` at a time; by default those in memory are one block."""
+        step = n_rows or (max(len(self), 1) if self.is_in_memory else BLOCK_ROWS)
         for start in range(0, max(len(self), 1), step):
             stop = min(start + step, len(self))
             rows, first_row = slice(start, stop), self.first_row + start
@@ -132,6 +134,8 @@ class Shapes(StoredRows):
 class ArrayShapes(Shapes):
     """Configurations in memory: one block."""
 
+    is_in_memory = True
+
     def __init__(
         self,
         configurations: ComplexArray,
@@ -151,10 +155,6 @@ class ArrayShapes(Shapes):
     def take(self, indices: IntArray) -> ComplexArray:
         """Return copies of configurations by number."""
         return self.configurations[indices]
-
-    def blocks(self, n_rows: int | None = None) -> Iterator[Block]:
-        """Yield all shapes in order; by default they are one block."""
-        return super().blocks(max(len(self), 1) if n_rows is None else n_rows)
 
     def keep_scales(self) -> None:
         """Compute and keep the scales of all shapes, for the repeated passes of a fit."""
