@@ -49,7 +49,7 @@ def horizontal_projection(z: ArrayLike, v: ArrayLike, space: Space | None = None
     base = space.whitened_preshapes(z, "z")
     vectors, _ = as_configurations(v, name="v", n_coordinates=space.n_coordinates)
     check_same_count(len(base), len(vectors), "z", "v")
-    horizontal = space.unwhiten(remove_along(base, space.whiten_rows(vectors)))
+    horizontal = space.unwhiten_rows(remove_along(base, space.whiten_rows(vectors)))
     return horizontal[0] if np.ndim(z) == np.ndim(v) == 1 else horizontal
 
 
@@ -90,7 +90,7 @@ def exp(z: ArrayLike, v: ArrayLike, space: Space | None = None) -> ComplexArray:
     space = resolve_space(space, z, "z")
     base = space.whitened_preshapes(z, "z")
     velocity = _whiten_horizontal(v, base, space)
-    reached = space.unwhiten(exp_rows(base, velocity))
+    reached = space.unwhiten_rows(exp_rows(base, velocity))
     return reached[0] if np.ndim(z) == np.ndim(v) == 1 else reached
 
 
@@ -127,7 +127,7 @@ def log(z: ArrayLike, w: ArrayLike, space: Space | None = None) -> ComplexArray:
     True
     """
     first, second, space, is_single = preshape_pair(z, w, space)
-    vectors = space.unwhiten(log_rows(first, second))
+    vectors = space.unwhiten_rows(log_rows(first, second))
     return vectors[0] if is_single else vectors
 
 
@@ -234,7 +234,7 @@ def parallel_transport(z: ArrayLike, w: ArrayLike, v: ArrayLike, space: Space | 
     rotation = phases(products)[:, None]
     end = rotation.conj() * second
     factors = np.vecdot(end, vectors) / (1 + np.abs(products))
-    transported = space.unwhiten(rotation * (vectors - factors[:, None] * (first + end)))
+    transported = space.unwhiten_rows(rotation * (vectors - factors[:, None] * (first + end)))
     return transported[0] if is_single and np.ndim(v) == 1 else transported
 
 

@@ -49,17 +49,20 @@ def resample(polylines: ArrayLike, n_points: int, *, closed: bool) -> ComplexArr
     array([0.+0.j, 2.+0.j, 4.+0.j])
     """
     is_closed = check_flag(closed, "closed")
-    n_wanted = check_count(
-        n_points, 3 if is_closed else 2, f"n_points of {'closed' if is_closed else 'open'} polylines"
-    )
+    kind, n_least = ("closed", 3) if is_closed else ("open", 2)
+    n_wanted = check_count(n_points, n_least, f"n_points of {kind} polylines")
     lines, is_single = _as_polylines(polylines)
     if not lines:
         raise EmptySetError("polylines is empty: give at least one.")
-    is_single_precision = all(line.dtype == np.complex64 for line in lines)
-    points = np.empty((len(lines), n_wanted), dtype=np.complex64 if is_single_precision else np.complex128)
+    points = np.empty((len(lines), n_wanted), dtype=np.result_type(*(line.dtype for line in lines)))
     for row, line in enumerate(lines):
         name = "polylines" if is_single else f"polylines[{row}]"
-        _check_polyline(line, is_closed, name)
+        if len(line) < n_least:
+            raise ShapeInputError(f"{name} has {len(line)} vertices, but {kind} polylines need at least {n_least}.")
+        bad = np.flatnonzero(~np.isfinite(line))
+        if bad.size:
+            named = ", ".join(map(str, bad[:5])) + (f" and {bad.size - 5} more" if bad.size > 5 else "")
+            raise NonFiniteError(f"{name} has NaN or infinite vertices at {named}: remove or fill them in first.")
         points[row] = resample_polyline(line, n_wanted, is_closed, name)
     return points[0] if is_single else points
 
@@ -115,15 +118,3 @@ def _as_one_polyline(line: Any, name: str) -> ComplexArray:
         f"{name} must be complex (n_vertices,) or real (n_vertices, 2), got a {kind} array of shape {array.shape}; "
         "from_columns converts tables of coordinates."
     )
-
-
-def _check_polyline(line: ComplexArray, closed: bool, name: str) -> None:
-    n_least = 3 if closed else 2
-    if len(line) < n_least:
-        kind = "a closed" if closed else "an open"
-        raise ShapeInputError(f"{name} has {len(line)} vertices, but {kind} polyline needs at least {n_least}.")
-    is_finite = np.isfinite(line)
-    if not is_finite.all():
-        bad = np.flatnonzero(~is_finite)
-        named = ", ".join(map(str, bad[:5])) + (f" and {bad.size - 5} more" if bad.size > 5 else "")
-        raise NonFiniteError(f"{name} has NaN or infinite vertices at {named}: remove or fill them in first.")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.linalg import eigh, lapack
+from scipy.linalg import lapack, pinvh
 
 from shapelex._typing import BoolArray, ComplexArray, FloatArray
 from shapelex.coding.coders import Coding
@@ -338,10 +338,7 @@ def solve_mod(gram: ComplexArray, products: ComplexArray) -> ComplexArray:
         solution[used] = scale * lapack.zpotrs(factor, scale * products, lower=1)[0]
         return solution
     # Least norm is a matter of the unscaled unknowns.
-    values, vectors = eigh(gram, check_finite=False)
-    kept: BoolArray = values > len(gram) * np.finfo(np.float64).eps * values[-1]
-    basis = vectors[:, kept]
-    solution[used] = basis @ ((basis.conj().T @ products) / values[kept, None])
+    solution[used] = pinvh(gram, check_finite=False) @ products
     return solution
 
 

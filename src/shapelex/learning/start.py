@@ -104,9 +104,7 @@ def check_enough(shapes: Shapes, n_atoms: int) -> None:
 
 def draw_index(chances: FloatArray, generator: np.random.Generator) -> int:
     """Draw an index in proportion to chances, one of which at least is positive."""
-    totals = np.cumsum(chances)
-    place = int(np.searchsorted(totals, generator.random() * totals[-1], side="right"))
-    return min(place, int(np.flatnonzero(chances)[-1]))
+    return int(generator.choice(len(chances), p=chances / chances.sum()))
 
 
 def _draw_spread(rows: ComplexArray, weights: FloatArray, n_atoms: int, generator: np.random.Generator) -> ComplexArray:
