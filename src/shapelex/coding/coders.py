@@ -50,12 +50,19 @@ def prepare_atoms(atom_rows: ComplexArray) -> tuple[ComplexArray, FloatArray, Fl
     """
     unit, norms = _normalize(atom_rows)
     gram = unit.conj() @ unit.T
-    # A copy spans what its original does: without it the first of equals is chosen, and beams waste no place.
-    is_copy = _find_copies(unit, gram)
+    real_dtype, n_atoms = unit.real.dtype, len(unit)
+    eps = np.finfo(real_dtype).eps
+    # A copy, up to rotation and rounding, spans what its original does: without it the first of equals is chosen, and
+    # beams waste no place. The product of nearly equal atoms says little: their difference decides.
+    is_copy = np.zeros(n_atoms, dtype=bool)
+    close = gram.real**2 + gram.imag**2 > 1 - 1e3 * eps
+    for first, second in zip(*np.nonzero(np.triu(close, 1)), strict=True):
+        if not (is_copy[first] or is_copy[second]):
+            difference = np.abs(unit[second] - gram[first, second] * unit[first]).max()
+            is_copy[second] = difference <= 8 * eps
     unit[is_copy] = 0
     gram[is_copy] = gram[:, is_copy] = 0
     # Rows of whole cache lines: loops over all atoms start on one and have no tail.
-    real_dtype, n_atoms = unit.real.dtype, len(unit)
     n_line = 64 // real_dtype.itemsize
     padded = aligned_zeros((n_atoms, 2, -(-n_atoms // n_line) * n_line), real_dtype)
     padded[:, 0, :n_atoms], padded[:, 1, :n_atoms] = gram.real, gram.imag
@@ -76,19 +83,6 @@ def _normalize(atom_rows: ComplexArray) -> tuple[ComplexArray, FloatArray]:
     norms = np.sqrt((scaled.real**2 + scaled.imag**2).sum(axis=1, keepdims=True))
     unit = scaled / np.where(norms > 0, norms, 1)
     return np.where(is_unit, atom_rows, unit), np.where(is_unit, 1, norms * scale)[:, 0].astype(dtype)
-
-
-def _find_copies(unit: ComplexArray, gram: ComplexArray) -> BoolArray:
-    """Return which atoms equal one before them up to rotation and rounding."""
-    eps = np.finfo(gram.dtype).eps
-    is_copy = np.zeros(len(unit), dtype=bool)
-    close = gram.real**2 + gram.imag**2 > 1 - 1e3 * eps
-    # The product of nearly equal atoms says little: their difference decides.
-    for first, second in zip(*np.nonzero(np.triu(close, 1)), strict=True):
-        if not (is_copy[first] or is_copy[second]):
-            difference = np.abs(unit[second] - gram[first, second] * unit[first]).max()
-            is_copy[second] = difference <= 8 * eps
-    return is_copy
 
 
 EXACT_MAX_SUPPORTS = 10_000_000
