@@ -137,18 +137,18 @@ def test_copies_and_files_of_a_model(small, tmp_path):
         _ = model.stability_
 
 
-@pytest.mark.parametrize(("n_distinct", "n_copies"), [(7, 1), (3, 20)])
-def test_too_few_distinct_shapes(small, tmp_path, n_distinct, n_copies):
-    model = fit(np.repeat(small[:n_distinct], n_copies, axis=0))
+@pytest.mark.parametrize(("n_distinct", "n_copies", "n_missing"), [(7, 1, 0), (3, 20, 0), (30, 1, 29)])
+def test_too_few_distinct_shapes(small, tmp_path, n_distinct, n_copies, n_missing):
+    Z = np.repeat(small[:n_distinct] @ [1, 1j], n_copies, axis=0)
+    Z[:n_missing, 3] = np.nan  # a landmark of one shape alone is missing in one of the halves
+    model = fit(sx.ShapeSet(Z, missing="allow"))
     found = model.stability_
     assert np.isnan(found.distances).all()
     assert not found.can_be_named.any()
-    assert "too few" in str(found)
-    assert "too few" in repr(found)
+    assert all("too few" in text for text in (str(found), repr(found)))
     assert found.to_json()["distances"] is None
     loaded = sx.load(model.save(tmp_path / "few.npz")).stability_
-    assert not loaded.is_known
-    assert loaded.n_shapes == n_distinct * n_copies
+    assert (loaded.is_known, loaded.n_shapes) == (False, n_distinct * n_copies)
 
 
 @pytest.mark.parametrize("kind", ["list", "function", "dask", "missing", "batches", "weights", "init"])

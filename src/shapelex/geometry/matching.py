@@ -57,8 +57,8 @@ class DictionaryStability:
 
     Notes
     -----
-    All distances are NaN where a half has fewer distinct shapes than the dictionary has atoms: then nothing is known,
-    and no atom can be named.
+    All distances are NaN where a half has fewer distinct shapes than the dictionary has atoms, or where a landmark is
+    missing in all of its shapes: then nothing is known, and no atom can be named.
 
     Examples
     --------
@@ -109,7 +109,8 @@ class DictionaryStability:
         if not self.is_known:
             return (
                 f"{self.n_shapes} shapes are too few to tell which of {n_atoms} atoms can be named: each half of the "
-                f"shapes must have at least {n_atoms} distinct ones. Learn fewer atoms, or give more shapes."
+                f"shapes must have at least {n_atoms} distinct ones, and each landmark. Learn fewer atoms, or give "
+                "more shapes."
             )
         return (
             f"{n_named or 'None'} of {n_atoms} atoms can be named: those that, learned again from halves of "

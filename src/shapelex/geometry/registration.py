@@ -287,7 +287,8 @@ class _Curves:
 
         Of `n_starts` first means, which `generator` draws, the best goes on with all shapes.
         """
-        mean, n_shapes = self.mean(), len(self.configurations)
+        n_shapes = len(self.configurations)
+        mean = self.mean(self.search.changes(np.zeros(n_shapes, dtype=np.int64)))
         if n_starts > 1 and n_shapes > 1:
             drawn = generator.permutation(n_shapes)
             trial = replace(self, configurations=self.configurations[np.sort(drawn[:_MAX_TRIAL_SHAPES])])
@@ -306,13 +307,10 @@ class _Curves:
         ]
         return self.search.changes(np.concatenate(found))
 
-    def mean(self, changes: Changes | None = None) -> ComplexArray:
-        """Return the full mean pre-shape of the changed shapes, or of the shapes as they came."""
-        blocks = (
-            preshapes if changes is None else changes.of(numbers).apply(preshapes, self.search.space)
-            for numbers, preshapes in self._blocks()
-        )
-        return mean_preshape(blocks, self.search.space)
+    def mean(self, changes: Changes) -> ComplexArray:
+        """Return the full mean pre-shape of the changed shapes."""
+        space = self.search.space
+        return mean_preshape((changes.of(rows).apply(block, space) for rows, block in self._blocks()), space)
 
     def _blocks(self, numbers: IntArray | None = None) -> Iterator[tuple[IntArray, ComplexArray]]:
         """Yield blocks of the shapes of some numbers, all by default, as pre-shapes."""
