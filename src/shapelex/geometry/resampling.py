@@ -49,8 +49,8 @@ def resample(polylines: ArrayLike, n_points: int, *, closed: bool) -> ComplexArr
     array([0.+0.j, 2.+0.j, 4.+0.j])
     """
     is_closed = check_flag(closed, "closed")
-    kind, n_least = ("closed", 3) if is_closed else ("open", 2)
-    n_wanted = check_count(n_points, n_least, f"n_points of {kind} polylines")
+    kind, n_least = ("a closed polyline", 3) if is_closed else ("an open polyline", 2)
+    n_wanted = check_count(n_points, n_least, f"n_points of {kind}")
     lines, is_single = _as_polylines(polylines)
     if not lines:
         raise EmptySetError("polylines is empty: give at least one.")
@@ -58,7 +58,7 @@ def resample(polylines: ArrayLike, n_points: int, *, closed: bool) -> ComplexArr
     for row, line in enumerate(lines):
         name = "polylines" if is_single else f"polylines[{row}]"
         if len(line) < n_least:
-            raise ShapeInputError(f"{name} has {len(line)} vertices, but {kind} polylines need at least {n_least}.")
+            raise ShapeInputError(f"{name} has {len(line)} vertices, but {kind} needs at least {n_least}.")
         bad = np.flatnonzero(~np.isfinite(line))
         if bad.size:
             named = ", ".join(map(str, bad[:5])) + (f" and {bad.size - 5} more" if bad.size > 5 else "")
