@@ -1,6 +1,6 @@
 """The dictionary that the paper compares with: shapes are rotated onto their mean, then coded with real weights."""
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,14 @@ from shapelex.estimators.base import (
     count_jobs,
     preparation_of,
 )
-from shapelex.estimators.progress import (
-    CallbackSupportMixin,
+from shapelex.estimators.dictionary_learning import (
+    LEARNED_PARTS,
+    RENEWED_PARAMETERS,
+    DictionaryLearning,
     check_verbose,
-    follow_fit,
     found_attributes,
     with_callbacks,
 )
-from shapelex.estimators.shape_dictionary import RENEWED_PARAMETERS
 from shapelex.exceptions import CodesError
 from shapelex.geometry import mean_shape
 from shapelex.geometry.alignment import rotations_onto
@@ -35,11 +35,11 @@ from shapelex.learning.one_pass import PassSums
 from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.spaces import Space
 from shapelex.spaces.base import PlainRows
-from shapelex.store.schema import Array, Count, Number, Schema
+from shapelex.store.schema import Array, Schema
 
 
 @dataclass(eq=False, repr=False)
-class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstructor):
+class AlignFirstDictionary(DictionaryLearning, AtomPlotMixin, ShapeReconstructor):
     """Align all shapes to their mean, then learn atoms that are scaled, but not rotated, to approximate them.
 
     Rotates pre-shapes onto their full Procrustes mean, which gives ``z~_k``, then learns atoms ``d_j`` and real weights
@@ -57,8 +57,6 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
         Space of the configurations; landmarks when not given.
     coder : {"auto", "exact", "beam", "ormp", "omp"}, default "auto"
         How to find the atoms of a shape, see :func:`shapelex.encode`. The paper uses ``"ormp"``.
-    init : {"auto", "random"} or array_like of complex, shape (n_atoms, n_coordinates), default "auto"
-        First dictionary, see :class:`ShapeDictionary`; given configurations are rotated onto the mean like the shapes.
     tie : float, optional
         0 not to hold the atoms near their start.
     n_swaps : int, optional
@@ -75,6 +73,8 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
         Seed of all random draws.
     verbose : bool or int, default False
         True or 1 writes a line to standard error every tenth iteration and at the end, 2 every iteration.
+    init : {"auto", "random"} or array_like of complex, shape (n_atoms, n_coordinates), default "auto"
+        First dictionary, see :class:`ShapeDictionary`; given configurations are rotated onto the mean like the shapes.
 
     Attributes
     ----------
@@ -126,32 +126,7 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
     dtype('float64')
     """
 
-    n_atoms: int = 20
-    n_nonzero: int = 5
-    _: KW_ONLY
-    space: Space | None = None
-    coder: str = "auto"
-    init: str | ArrayLike = "auto"
-    tie: float | None = None
-    n_swaps: int | None = None
-    n_restarts: int = 1
-    max_iter: int = 100
-    tol: float = 1e-5
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: bool | int = False
-
-    _schema = Schema(
-        (
-            Array("atoms_", "complex", ("n_atoms", "n_coordinates")),
-            Array("mean_", "complex", ("n_coordinates",)),
-            Array("usage_", "float", ("n_atoms",)),
-            Array("loss_curve_", "float", ("n_losses",)),
-            Number("rmse_"),
-            Count("n_iter_"),
-        ),
-        renewed={name: RENEWED_PARAMETERS[name] for name in ("init", "tie")},
-    )
+    _schema = Schema((*LEARNED_PARTS, Array("mean_", "complex", ("n_coordinates",))), renewed=RENEWED_PARAMETERS)
 
     @with_callbacks
     @single_blas_thread()
@@ -188,11 +163,7 @@ class AlignFirstDictionary(CallbackSupportMixin, AtomPlotMixin, ShapeReconstruct
             return found_attributes(found, atoms, space, preparation, mean_=mean)
 
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        with follow_fit(self, learner, attributes, data) as report:
-            for _ in learner.passes():
-                if report():
-                    break
-            self.__dict__.update(attributes(learner.finish()))
+        self._learn(learner, attributes, data)
         return self
 
     def encode(self, X: ArrayLike) -> SparseCodes:

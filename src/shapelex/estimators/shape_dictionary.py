@@ -1,6 +1,5 @@
 """The dictionary of planar shapes, as a scikit-learn transformer."""
 
-from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
@@ -14,14 +13,15 @@ from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind
 from shapelex.estimators.base import as_generator, count_jobs, preparation_of
-from shapelex.estimators.fitted_dictionary import FittedDictionary
-from shapelex.estimators.progress import (
-    CallbackSupportMixin,
+from shapelex.estimators.dictionary_learning import (
+    LEARNED_PARTS,
+    RENEWED_PARAMETERS,
+    DictionaryLearning,
     check_verbose,
-    follow_fit,
     found_attributes,
     with_callbacks,
 )
+from shapelex.estimators.fitted_dictionary import FittedDictionary
 from shapelex.exceptions import ParameterError
 from shapelex.geometry.matching import DictionaryStability
 from shapelex.learning import Learner, LearningOptions
@@ -37,17 +37,8 @@ if TYPE_CHECKING:
     from shapelex.report.inline import InlinePage
 
 
-RENEWED_PARAMETERS: dict[str, Callable[[Any], Any]] = {
-    "init": lambda init: "auto" if isinstance(init, str) and init == "spread" else init,
-    "nested": lambda _: None,
-    "tie": lambda tie: None if tie else tie,
-    "effort": lambda effort: max(effort, 1),
-}
-"""What parameters of files of earlier versions become that have no meaning any more."""
-
-
 @dataclass(eq=False, repr=False)
-class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
+class ShapeDictionary(DictionaryLearning, FittedDictionary):
     """Learn a small set of typical shapes (atoms) such that sums of a few of them approximate every shape of a set.
 
     In the sum, each atom is scaled and rotated individually: pre-shapes ``z_k`` (centered shapes of norm 1) are
@@ -76,23 +67,9 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         How to find the atoms of a shape, see :func:`shapelex.encode`. The paper uses ``"ormp"``; ``"auto"`` finds the
         true minimum where that is cheap. Elsewhere it uses a beam search with polishing; learning then uses ORMP with
         polishing until the last pass.
-    weight_penalty : float, default 0
-        Price of large weights, see :func:`shapelex.encode`, in learning and in all codes: atoms then do not cancel each
-        other.
-    distance : {"full", "partial", "geodesic"}, default "full"
-        Distance whose squares are summed.
-    init : {"auto", "random"} or array_like of complex, shape (n_atoms, n_coordinates), default "auto"
-        First dictionary: tails or tree, whichever leads to the smaller error, random shapes, or
-        given configurations. From random or given atoms, without swaps, all updates are plain least-squares updates
-        over all shapes, as in the paper.
-    nested : None or False
-        Without effect; it was a parameter of version 0.1.0.
     tie : None or 0
         0 not to hold the atoms near their start: the training error is a little smaller, and atoms differ more between
         similar sets of shapes.
-    effort : float, default 1
-        How much to do for a smaller training error: 50 *swaps* for each unit above 1. The atoms then differ more
-        between similar sets of shapes, and held-out errors are hardly smaller.
     n_swaps : int, optional
         Number of swaps; by default `effort` decides. In a swap, a badly approximated shape takes the place of an atom
         of little worth, both drawn at random, and a few updates follow; it is kept unless the error is larger by more
@@ -105,6 +82,26 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     tol : float, default 1e-5
         A descent ends when an update changes the error by no more than this fraction of it (or by no more than
         rounding, 8e-6 in complex64).
+    n_jobs : int, optional
+        Maximum number of threads; −1 or None for all processors. Results are the same to the bit for any number.
+    random_state : int, Generator, RandomState or None, default None
+        Seed of all random draws.
+    verbose : bool or int, default False
+        True or 1 writes a line to standard error every tenth iteration and at the end, 2 every iteration.
+    init : {"auto", "random"} or array_like of complex, shape (n_atoms, n_coordinates), default "auto"
+        First dictionary: tails or tree, whichever leads to the smaller error, random shapes, or
+        given configurations. From random or given atoms, without swaps, all updates are plain least-squares updates
+        over all shapes, as in the paper.
+    weight_penalty : float, default 0
+        Price of large weights, see :func:`shapelex.encode`, in learning and in all codes: atoms then do not cancel each
+        other.
+    distance : {"full", "partial", "geodesic"}, default "full"
+        Distance whose squares are summed.
+    nested : None or False
+        Without effect; it was a parameter of version 0.1.0.
+    effort : float, default 1
+        How much to do for a smaller training error: 50 *swaps* for each unit above 1. The atoms then differ more
+        between similar sets of shapes, and held-out errors are hardly smaller.
     batch_size : int, optional
         Learn from mini-batches of this many shapes, `max_iter` times through the set at most, as
         :meth:`partial_fit` does: without swaps and restarts, and keeping the last dictionary.
@@ -112,12 +109,6 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         Where to compute: ``"cpu"`` by compiled kernels, ``"cuda"`` or any other torch device, ``"torch"`` for torch on
         the CPU. All give the same codes up to rounding; a loaded model may use another device than the one it was
         learned on. Chunks of Dask arrays are coded by the device of the worker that holds them.
-    n_jobs : int, optional
-        Maximum number of threads; −1 or None for all processors. Results are the same to the bit for any number.
-    random_state : int, Generator, RandomState or None, default None
-        Seed of all random draws.
-    verbose : bool or int, default False
-        True or 1 writes a line to standard error every tenth iteration and at the end, 2 every iteration.
     checkpoint : str or Path, optional
         File to which :meth:`fit` saves its progress after an iteration, once a second at most. Where it exists, a fit
         of the same shapes with the same parameters resumes from it, and ends with the same bits as if it had never
@@ -176,35 +167,18 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
     (200, 4)
     """
 
-    n_atoms: int = 20
-    n_nonzero: int = 5
     _: KW_ONLY
-    space: Space | None = None
-    coder: str = "auto"
     weight_penalty: float = 0.0
     distance: DistanceKind = "full"
-    init: str | ArrayLike = "auto"
     nested: bool | None = None
-    tie: float | None = None
     effort: float = 1
-    n_swaps: int | None = None
-    n_restarts: int = 1
-    max_iter: int = 100
-    tol: float = 1e-5
     batch_size: int | None = None
     device: str = "cpu"
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: bool | int = False
     checkpoint: str | Path | None = None
 
     _schema = Schema(
         (
-            Array("atoms_", "complex", ("n_atoms", "n_coordinates")),
-            Array("usage_", "float", ("n_atoms",)),
-            Array("loss_curve_", "float", ("n_losses",)),
-            Number("rmse_"),
-            Count("n_iter_"),
+            *LEARNED_PARTS,
             Group(
                 "_memory",
                 PassSums,
@@ -287,11 +261,7 @@ class ShapeDictionary(CallbackSupportMixin, FittedDictionary):
         attributes = partial(_attributes_of, learner=learner, preparation=preparation_of(X), sample=sample)
         checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, learner, self.random_state)
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        with follow_fit(self, learner, attributes, data, checkpoint) as report:
-            for _ in learner.passes():
-                if report():
-                    break
-            self.__dict__.update(attributes(learner.finish()))
+        self._learn(learner, attributes, data, checkpoint)
         return self
 
     @single_blas_thread()

@@ -16,9 +16,14 @@ from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_number, check_positive, check_weights, name_rows
 from shapelex.estimators.base import SavedEstimator, all_or_nothing, as_generator
 from shapelex.estimators.calibration import choose_scores
+from shapelex.estimators.dictionary_learning import (
+    RENEWED_PARAMETERS,
+    LearningParameters,
+    check_verbose,
+    write_progress,
+)
 from shapelex.estimators.folds import make_folds
-from shapelex.estimators.progress import check_verbose, write_progress
-from shapelex.estimators.shape_dictionary import RENEWED_PARAMETERS, ShapeDictionary
+from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.geometry.means import full_mean
 from shapelex.learning import LearningOptions
@@ -80,7 +85,7 @@ class ProbabilityClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[mi
 
 
 @dataclass(eq=False, repr=False)
-class ShapeDictionaryClassifier(ProbabilityClassifier):
+class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
     """Classify shapes by the class whose dictionary reconstructs them best.
 
     Learns one :class:`ShapeDictionary` from the shapes of each class: only the error at
@@ -100,26 +105,12 @@ class ShapeDictionaryClassifier(ProbabilityClassifier):
         Maximum number of atoms per shape; all atoms in a class that has fewer.
     space : Space, optional
         Space of the configurations; landmarks when not given.
-    shrinkage : float or "auto", default "auto"
-        Weight of the product of the space against the learned one, above 0 and at most 1. Small values need many shapes
-        that correspond point by point; 1 uses the product of the space. ``"auto"`` is 0.1, and with `cv` the value
-        among 0.03, 0.1, 0.3 and 1 that maximizes the likelihood of the labels of held-out shapes.
-    cv : int, optional
-        Number of folds. Where given, the scale of the errors and the frequency of each class (see
-        :meth:`predict_proba`) and `shrinkage` are learned from held-out errors. This takes that many more fits for
-        every shrinkage, and helps where classes differ in variation or in number of shapes. By default the errors of
-        all classes are compared unchanged. Every fold must leave each class 2 shapes to learn from: where the smallest
-        class has too few, fewer folds are used, or none for a class of 2 shapes, with a warning.
     coder : {"auto", "exact", "beam", "ormp", "omp"}, default "auto"
         How to find the atoms of a shape, see :func:`shapelex.encode`.
     tie : float, optional
         0 not to hold the atoms near their start, see :class:`ShapeDictionary`.
     n_swaps : int, optional
         Number of swaps of atoms for each dictionary, see :class:`ShapeDictionary`; none by default.
-    temperature : float, optional
-        Squared distance that makes a class less probable by a factor ``e``, see :meth:`predict_proba`. By default a
-        quarter of the mean squared error of the training shapes in the nearest class that is not theirs. With `cv`
-        it is learned, and must not be given.
     n_restarts : int, default 1
         Number of descents from different first dictionaries for each class; the best result is kept.
     max_iter : int, default 100
@@ -132,6 +123,20 @@ class ShapeDictionaryClassifier(ProbabilityClassifier):
         Seed of all random draws.
     verbose : bool, default False
         Whether to write a line to standard error for every dictionary that was learned.
+    shrinkage : float or "auto", default "auto"
+        Weight of the product of the space against the learned one, above 0 and at most 1. Small values need many shapes
+        that correspond point by point; 1 uses the product of the space. ``"auto"`` is 0.1, and with `cv` the value
+        among 0.03, 0.1, 0.3 and 1 that maximizes the likelihood of the labels of held-out shapes.
+    cv : int, optional
+        Number of folds. Where given, the scale of the errors and the frequency of each class (see
+        :meth:`predict_proba`) and `shrinkage` are learned from held-out errors. This takes that many more fits for
+        every shrinkage, and helps where classes differ in variation or in number of shapes. By default the errors of
+        all classes are compared unchanged. Every fold must leave each class 2 shapes to learn from: where the smallest
+        class has too few, fewer folds are used, or none for a class of 2 shapes, with a warning.
+    temperature : float, optional
+        Squared distance that makes a class less probable by a factor ``e``, see :meth:`predict_proba`. By default a
+        quarter of the mean squared error of the training shapes in the nearest class that is not theirs. With `cv`
+        it is learned, and must not be given.
 
     Attributes
     ----------
@@ -181,19 +186,9 @@ class ShapeDictionaryClassifier(ProbabilityClassifier):
     n_atoms: int = 8
     n_nonzero: int = 3
     _: KW_ONLY
-    space: Space | None = None
     shrinkage: float | Literal["auto"] = "auto"
     cv: int | None = None
-    coder: str = "auto"
-    tie: float | None = None
-    n_swaps: int | None = None
     temperature: float | None = None
-    n_restarts: int = 1
-    max_iter: int = 100
-    tol: float = 1e-5
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: bool = False
 
     _schema = Schema(
         (
@@ -214,7 +209,7 @@ class ShapeDictionaryClassifier(ProbabilityClassifier):
             ),
         ),
         removed=("update",),
-        renewed={"tie": RENEWED_PARAMETERS["tie"]},
+        renewed=RENEWED_PARAMETERS,
     )
 
     @all_or_nothing

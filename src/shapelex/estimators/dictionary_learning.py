@@ -1,0 +1,185 @@
+"""What estimators share that learn dictionaries: their parameters, and the passes of a fit.
+
+Progress is reported to the log, to standard error and to scikit-learn's callbacks.
+"""
+
+import logging
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from shapelex._messages import Message, parameter
+from shapelex._typing import ArrayLike, ComplexArray
+from shapelex._validation import check_count
+from shapelex.learning import Learner
+from shapelex.learning.checkpoint import Checkpoint
+from shapelex.learning.one_pass import PassSums
+from shapelex.shapes.preparation import Preparation
+from shapelex.spaces import Space
+from shapelex.store.schema import Array, Count, Number
+
+try:
+    from sklearn import callback
+except ImportError:
+    # scikit-learn has callbacks since 1.9.
+    callback = None
+_CallbackSupport: Any = object if callback is None else callback.CallbackSupportMixin
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+logger = logging.getLogger("shapelex")
+
+RENEWED_PARAMETERS: dict[str, Callable[[Any], Any]] = {
+    "init": lambda init: "auto" if isinstance(init, str) and init == "spread" else init,
+    "nested": lambda _: None,
+    "tie": lambda tie: None if tie else tie,
+    "effort": lambda effort: max(effort, 1),
+}
+"""What parameters of files of earlier versions become that have no meaning any more."""
+
+LEARNED_PARTS = (
+    Array("atoms_", "complex", ("n_atoms", "n_coordinates")),
+    Array("usage_", "float", ("n_atoms",)),
+    Array("loss_curve_", "float", ("n_losses",)),
+    Number("rmse_"),
+    Count("n_iter_"),
+)
+"""What model files hold of every dictionary."""
+
+
+def with_callbacks(method: Method) -> Method:
+    """Return a fit that closes scikit-learn's callbacks at its end, where there are any."""
+    return method if callback is None else callback.with_callbacks(method)
+
+
+def check_verbose(verbose: bool | int) -> None:
+    """Refuse what is neither True or False nor a level of detail."""
+    if not isinstance(verbose, bool):
+        check_count(verbose, 0, "verbose")
+
+
+def write_progress(message: str) -> None:
+    """Write a line to standard error: a terminal, a log file and the output of a notebook cell all show it at once."""
+    sys.stderr.write(message + "\n")
+    sys.stderr.flush()
+
+
+@dataclass(eq=False, repr=False)
+class LearningParameters:
+    """Parameters of all estimators that learn dictionaries."""
+
+    n_atoms: int = 20
+    n_nonzero: int = 5
+    _: KW_ONLY
+    space: Space | None = None
+    coder: str = "auto"
+    tie: float | None = None
+    n_swaps: int | None = None
+    n_restarts: int = 1
+    max_iter: int = 100
+    tol: float = 1e-5
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: bool | int = False
+
+
+@dataclass(eq=False, repr=False)
+class DictionaryLearning(LearningParameters, _CallbackSupport):  # type: ignore[misc]
+    """The passes of a fit; subclasses are estimators of one dictionary."""
+
+    _: KW_ONLY
+    init: str | ArrayLike = "auto"
+
+    def _learn(
+        self,
+        learner: Learner,
+        attributes: Callable[[PassSums], dict[str, Any]],
+        data: dict[str, Any],
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        """Make the passes, save and report each, and set the attributes of the best dictionary, interrupted or not.
+
+        A warning says where plain descents had too few iterations. `data` are ``X``, ``y`` and ``metadata`` of the fit,
+        for callbacks.
+        """
+        name, plan, known, was_stopped = type(self).__name__, learner.plan, {"estimator": self, **data}, False
+        # Those of scikit-learn's callbacks: of the fit, and of its present descent, which is a stage.
+        contexts: list[Any] = []
+        if getattr(self, "_skl_callbacks", None):
+            contexts.append(self._init_callback_context(max_subtasks=len(plan)))
+            contexts[0].call_on_fit_task_begin(**known)
+        try:
+            for _ in learner.passes():
+                if checkpoint is not None:
+                    checkpoint.save()
+                best, stage = learner.result, plan[learner.stage]
+                assert best is not None
+                message = (
+                    f"{name}: stage {learner.stage + 1}/{len(plan)}, iteration {learner.n_passes - 1}/"
+                    f"{stage.n_passes - 1}, RMSE {learner.rmse:.6f}, best {best.rmse:.6f}"
+                )
+                logger.debug(message, extra={"iteration": learner})
+                if self.verbose > 1 or (self.verbose == 1 and learner.n_passes % 10 == 1 and stage.kind != "swap"):
+                    write_progress(message)
+                if contexts and _end_iteration(contexts, learner, known, partial(attributes, best)):
+                    was_stopped = True
+                    break
+            self.__dict__.update(attributes(learner.finish()))
+        except KeyboardInterrupt:
+            if learner.result is not None:
+                self.__dict__.update(attributes(learner.result))
+            raise
+        finally:
+            if checkpoint is not None:
+                checkpoint.finish()
+        if plan[-1].kind == "first" and plan[-1].n_passes > 1 and not (learner.converged or was_stopped):
+            warnings.warn(
+                Message(
+                    f"The dictionary still changed after {parameter('max_iter', self.max_iter)} iterations, by more "
+                    f"than {self.tol:g} of its loss: raise {parameter('max_iter')}, or {parameter('tol')}."
+                ),
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        if self.verbose:
+            write_progress(f"{name}: finished, RMSE {self.rmse_:.6f} after {self.n_iter_} iterations")
+        while contexts:
+            contexts.pop().call_on_fit_task_end(**known, reconstruction_attributes=vars(self).copy)
+
+
+def _end_iteration(
+    contexts: list[Any], learner: Learner, known: dict[str, Any], attributes: Callable[[], dict[str, Any]]
+) -> bool:
+    """Tell scikit-learn's callbacks of a pass, and of its descent if it is the first one; return whether one stops."""
+    if learner.n_passes == 1 and len(contexts) > 1:
+        contexts.pop().call_on_fit_task_end(**known)
+    if len(contexts) == 1:
+        n_passes = learner.plan[learner.stage].n_passes
+        contexts.append(contexts[0].subcontext(task_name="descent", max_subtasks=n_passes))
+        contexts[1].call_on_fit_task_begin(**known)
+    iteration = contexts[1].subcontext(task_name="iteration")
+    iteration.call_on_fit_task_begin(**known)
+    return bool(iteration.call_on_fit_task_end(**known, reconstruction_attributes=attributes))
+
+
+def found_attributes(
+    found: PassSums, atoms: ComplexArray, space: Space, preparation: Preparation | None, **others: Any
+) -> dict[str, Any]:
+    """Return the attributes of an estimator that has learned a dictionary."""
+    return {
+        "atoms_": atoms,
+        "rmse_": found.rmse,
+        "usage_": found.usage / found.weight,
+        "loss_curve_": np.array(found.curve),
+        "n_iter_": len(found.curve) - 1,
+        "space_": space,
+        "preparation_": preparation,
+        "n_features_in_": space.n_coordinates,
+        **others,
+    }
