@@ -226,8 +226,7 @@ class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
 
     def _vectors(self, codes: ComplexArray) -> ComplexArray:
         """Return the vectors to rotate: whitened reconstructions, or codes where the atoms are not known."""
-        vectors: ComplexArray = codes if self._atom_rows is None else codes @ self._atom_rows
-        return vectors
+        return codes if self._atom_rows is None else codes @ self._atom_rows
 
     def _features(self, codes: ComplexArray) -> FloatArray:
         if self.kind_ == "modulus":

@@ -210,8 +210,7 @@ class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
             return cast(ComplexArray, codes @ as_kind_of(self.atoms_, X).to(codes.dtype))
         shapes = self._open_new_input(X)
         if shapes.is_remote:
-            rows: ComplexArray = self.transform(X) @ self.atoms_
-            return rows
+            return self.transform(X) @ self.atoms_
         return decode(cast(SparseCodes, code_all(shapes, self._coding())), self.atoms_)
 
     @keeps_array_kind

@@ -496,8 +496,7 @@ class TangentPCA(_PrincipalComponents):
                 'shape; use smaller scores, or projection="log".'
             )
         cosines = np.sqrt(np.maximum((1 - lengths) * (1 + lengths), 0))
-        reached: ComplexArray = cosines[:, None] * base + vectors
-        return reached
+        return cosines[:, None] * base + vectors
 
     def _check_choices(self) -> None:
         check_choice(self.projection, ("log", "orthogonal"), "projection")
@@ -511,14 +510,12 @@ class TangentPCA(_PrincipalComponents):
 def _in_common_phase(directions: ComplexArray) -> ComplexArray:
     """Return modes rotated so that their largest entry is positive, as their phases are arbitrary."""
     largest = np.take_along_axis(directions, np.argmax(np.abs(directions), axis=1)[:, None], axis=1)
-    rotated: ComplexArray = directions * (np.conj(largest) / np.abs(largest))
-    return rotated
+    return directions * (np.conj(largest) / np.abs(largest))
 
 
 def _as_reals(rows: ComplexArray) -> FloatArray:
     """Return rows of the real and imaginary parts; their plain product is ``Re(x* y)``."""
-    parts: FloatArray = np.ascontiguousarray(rows).view(rows.real.dtype)
-    return parts
+    return np.ascontiguousarray(rows).view(rows.real.dtype)
 
 
 def _principal_modes(rows: Any, n_components: int | None, most: int) -> tuple[Any, FloatArray, FloatArray, float]:

@@ -303,8 +303,7 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
 
     def _log_odds(self, X: ArrayLike) -> FloatArray:
         errors = np.asarray(self.class_errors(X), dtype=np.float64)
-        scores: FloatArray = self.offsets_ - errors**2 / np.maximum(self.temperatures_, np.finfo(np.float64).tiny)
-        return scores
+        return self.offsets_ - errors**2 / np.maximum(self.temperatures_, np.finfo(np.float64).tiny)
 
     def _check_parameters(self) -> None:
         """Refuse parameters that no set of shapes could be fitted with."""
