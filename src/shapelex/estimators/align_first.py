@@ -4,30 +4,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from shapelex._arrays import keeps_array_kind
 from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_weights
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
-from shapelex.estimators.base import (
-    AtomPlotMixin,
-    ShapeReconstructor,
-    as_generator,
-    check_dense_codes,
-    count_jobs,
-    preparation_of,
-)
+from shapelex.estimators.base import as_generator, count_jobs, preparation_of
 from shapelex.estimators.dictionary_learning import (
     LEARNED_PARTS,
     RENEWED_PARAMETERS,
-    DictionaryLearning,
-    check_verbose,
+    DictionaryLearner,
     found_attributes,
     with_callbacks,
 )
-from shapelex.exceptions import CodesError
 from shapelex.geometry import mean_shape
 from shapelex.geometry.alignment import rotations_onto
 from shapelex.learning import Learner, LearningOptions
@@ -39,7 +29,7 @@ from shapelex.store.schema import Array, Schema
 
 
 @dataclass(eq=False, repr=False)
-class AlignFirstDictionary(DictionaryLearning, AtomPlotMixin, ShapeReconstructor):
+class AlignFirstDictionary(DictionaryLearner):
     """Align all shapes to their mean, then learn atoms that are scaled, but not rotated, to approximate them.
 
     Rotates pre-shapes onto their full Procrustes mean, which gives ``z~_k``, then learns atoms ``d_j`` and real weights
@@ -126,6 +116,7 @@ class AlignFirstDictionary(DictionaryLearning, AtomPlotMixin, ShapeReconstructor
     dtype('float64')
     """
 
+    _is_real = True
     _schema = Schema((*LEARNED_PARTS, Array("mean_", "complex", ("n_coordinates",))), renewed=RENEWED_PARAMETERS)
 
     @with_callbacks
@@ -147,14 +138,13 @@ class AlignFirstDictionary(DictionaryLearning, AtomPlotMixin, ShapeReconstructor
         AlignFirstDictionary
             The estimator itself.
         """
-        check_verbose(self.verbose)
         configurations, space = read_configurations(self._open_input(X, self.space))
         rows = space.whitened_preshapes(configurations, "X")
         # mean_shape would call the argument "weights" in its error message.
         check_weights(sample_weight, len(rows), rows.real.dtype, "sample_weight")
         mean = mean_shape(configurations, weights=sample_weight, space=space)
-        rotated = _as_real_rows(_rotated(rows, mean, space))
-        shapes = as_shapes(rotated, PlainRows(rotated.shape[1]), sample_weight)
+        aligned = _aligned(rows, mean, space)
+        shapes = as_shapes(aligned, PlainRows(aligned.shape[1]), sample_weight)
         learner = Learner(shapes, self._options(space, mean), as_generator(self.random_state))
         preparation = preparation_of(X)
 
@@ -180,7 +170,7 @@ class AlignFirstDictionary(DictionaryLearning, AtomPlotMixin, ShapeReconstructor
             Atoms and weights that approximate each aligned pre-shape; the weights are complex numbers whose
             imaginary parts are 0.
         """
-        return self._encode(_rotated(self._read_new_rows(X), self.mean_, self.space_))
+        return self._encode(_aligned(self._read_new_rows(X), self.mean_, self.space_))
 
     @keeps_array_kind
     def transform(self, X: ArrayLike) -> FloatArray:
@@ -199,33 +189,6 @@ class AlignFirstDictionary(DictionaryLearning, AtomPlotMixin, ShapeReconstructor
         return np.ascontiguousarray(self.encode(X).toarray().real)
 
     @keeps_array_kind
-    def inverse_transform(self, codes: SparseCodes | ArrayLike) -> ComplexArray:
-        """Compute the configurations of codes, in the pose of the mean.
-
-        Parameters
-        ----------
-        codes : SparseCodes, or array_like of float, shape (n_shapes, n_atoms)
-            Codes.
-
-        Returns
-        -------
-        ndarray of complex, shape (n_shapes, n_coordinates)
-            ``Σ_j a_j d_j``, centered.
-
-        Raises
-        ------
-        CodesError
-            If the codes have another number of atoms, or are not real.
-        """
-        check_is_fitted(self)
-        if isinstance(codes, SparseCodes):
-            if codes.coefs.imag.any():
-                raise CodesError("codes must be real: complex weights belong to another kind of dictionary.")
-            return decode(codes, self.atoms_)
-        configurations: ComplexArray = check_dense_codes(codes, len(self.atoms_), is_real=True) @ self.atoms_
-        return configurations
-
-    @keeps_array_kind
     def reconstruct(self, X: ArrayLike) -> ComplexArray:
         """Approximate shapes by their codes.
 
@@ -242,7 +205,7 @@ class AlignFirstDictionary(DictionaryLearning, AtomPlotMixin, ShapeReconstructor
         """
         rows = self._read_new_rows(X)
         rotations = _rotations(rows, self.mean_, self.space_)
-        return np.conj(rotations) * decode(self._encode(rotations * rows), self.atoms_)
+        return np.conj(rotations) * decode(self._encode(_as_real_rows(rotations * rows)), self.atoms_)
 
     @keeps_array_kind
     def errors(self, X: ArrayLike) -> FloatArray:
@@ -261,29 +224,20 @@ class AlignFirstDictionary(DictionaryLearning, AtomPlotMixin, ShapeReconstructor
         ndarray of float, shape (n_shapes,)
             Errors between 0 and 1.
         """
-        rotated = _rotated(self._read_new_rows(X), self.mean_, self.space_)
-        return residual_norms(_as_real_rows(rotated), self._atom_rows(), self._encode(rotated))
+        aligned = _aligned(self._read_new_rows(X), self.mean_, self.space_)
+        return residual_norms(aligned, self._atom_rows(), self._encode(aligned))
 
     def _options(self, space: Space, mean: ComplexArray) -> LearningOptions:
-        init = self.init
-        if not isinstance(init, str):
-            init = _as_real_rows(_rotated(space.whitened_preshapes(init, "init"), mean, space))
-        return LearningOptions.of(self, init=init, n_threads=count_jobs(self.n_jobs))
+        return self._make_options(lambda init: _aligned(space.whitened_preshapes(init, "init"), mean, space))
 
     def _atom_rows(self) -> ComplexArray:
         return _as_real_rows(self.space_.whitened_preshapes(self.atoms_, "atoms_"))
 
-    def _encode(self, rotated: ComplexArray) -> SparseCodes:
-        return encode_rows(
-            _as_real_rows(rotated),
-            self._atom_rows(),
-            self.n_nonzero,
-            method=self.coder,
-            n_threads=count_jobs(self.n_jobs),
-        )
+    def _encode(self, aligned: ComplexArray) -> SparseCodes:
+        n_threads = count_jobs(self.n_jobs)
+        return encode_rows(aligned, self._atom_rows(), self.n_nonzero, method=self.coder, n_threads=n_threads)
 
     def _check_loaded(self) -> None:
-        check_verbose(self.verbose)
         self._options(self.space_, self.mean_)
         self.errors(self.atoms_[:1])
 
@@ -292,8 +246,9 @@ def _rotations(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexA
     return rotations_onto(rows, space.whitened_preshapes(mean, "mean_"))
 
 
-def _rotated(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArray:
-    return _rotations(rows, mean, space) * rows
+def _aligned(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArray:
+    """Return rows rotated onto the mean, as real rows."""
+    return _as_real_rows(_rotations(rows, mean, space) * rows)
 
 
 def _as_real_rows(rows: ComplexArray) -> ComplexArray:

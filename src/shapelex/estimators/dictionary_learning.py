@@ -9,20 +9,25 @@ import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
+from shapelex._arrays import keeps_array_kind
 from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import check_count
-from shapelex.learning import Learner
+from shapelex.coding import SparseCodes, decode
+from shapelex.estimators.base import AtomPlotMixin, ShapeReconstructor, check_dense_codes, count_jobs
+from shapelex.exceptions import CodesError
+from shapelex.learning import Learner, LearningOptions
 from shapelex.learning.checkpoint import Checkpoint
 from shapelex.learning.one_pass import PassSums
 from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Space
-from shapelex.store.schema import Array, Count, Number
+from shapelex.store.schema import Array, Count, Number, Part
 
 try:
     from sklearn import callback
@@ -43,7 +48,7 @@ RENEWED_PARAMETERS: dict[str, Callable[[Any], Any]] = {
 }
 """What parameters of files of earlier versions become that have no meaning any more."""
 
-LEARNED_PARTS = (
+LEARNED_PARTS: tuple[Part, ...] = (
     Array("atoms_", "complex", ("n_atoms", "n_coordinates")),
     Array("usage_", "float", ("n_atoms",)),
     Array("loss_curve_", "float", ("n_losses",)),
@@ -90,11 +95,50 @@ class LearningParameters:
 
 
 @dataclass(eq=False, repr=False)
-class DictionaryLearning(LearningParameters, _CallbackSupport):  # type: ignore[misc]
-    """The passes of a fit; subclasses are estimators of one dictionary."""
+class DictionaryLearner(LearningParameters, AtomPlotMixin, ShapeReconstructor, _CallbackSupport):  # type: ignore[misc]
+    """An estimator of one dictionary, which its fit learns in passes over the shapes."""
 
     _: KW_ONLY
     init: str | ArrayLike = "auto"
+
+    # Whether all weights are real numbers.
+    _is_real: ClassVar[bool] = False
+
+    @keeps_array_kind
+    def inverse_transform(self, codes: SparseCodes | ArrayLike) -> ComplexArray:
+        """Compute the configurations of codes.
+
+        Parameters
+        ----------
+        codes : SparseCodes, or array_like of complex, shape (n_shapes, n_atoms)
+            Codes; those of :class:`AlignFirstDictionary` are real.
+
+        Returns
+        -------
+        ndarray of complex, shape (n_shapes, n_coordinates)
+            ``Σ_j a_j d_j``: centered, and where the codes come from :meth:`encode`, each in the pose of its pre-shape,
+            or in the pose of the mean for :class:`AlignFirstDictionary`.
+
+        Raises
+        ------
+        CodesError
+            If the codes have another number of atoms, or are complex where they must be real.
+        NonFiniteError
+            If an entry of dense codes is NaN or infinite.
+        """
+        check_is_fitted(self)
+        if isinstance(codes, SparseCodes):
+            if self._is_real and codes.coefs.imag.any():
+                raise CodesError("codes must be real: complex weights belong to another kind of dictionary.")
+            return decode(codes, self.atoms_)
+        configurations: ComplexArray = check_dense_codes(codes, len(self.atoms_), is_real=self._is_real) @ self.atoms_
+        return configurations
+
+    def _make_options(self, whiten_init: Callable[[ArrayLike], ComplexArray], **others: Any) -> LearningOptions:
+        """Check the parameters and return them as options of a learner; `whiten_init` makes rows of given atoms."""
+        check_verbose(self.verbose)
+        init = self.init if isinstance(self.init, str) else whiten_init(self.init)
+        return LearningOptions.of(self, init=init, n_threads=count_jobs(self.n_jobs), **others)
 
     def _learn(
         self,

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from shapelex._arrays import as_kind_of, is_on_device, keeps_array_kind
 from shapelex._messages import Message, parameter
@@ -22,11 +21,11 @@ from shapelex.coding.blocks import (
 )
 from shapelex.coding.coders import CODERS, CodedBlock, Coding
 from shapelex.coding.codes import shape_columns
-from shapelex.estimators.base import AtomPlotMixin, ShapeReconstructor, check_dense_codes, count_jobs
+from shapelex.estimators.base import count_jobs
+from shapelex.estimators.dictionary_learning import DictionaryLearner
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.storage import Shapes
-from shapelex.spaces import Space
 from shapelex.store.code_files import CodeBlock, write_codes
 from shapelex.store.provenance import make_run
 
@@ -60,16 +59,11 @@ class ComplexCodes(np.ndarray):
         return plain[()] if return_scalar else plain
 
 
-class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
-    """Atoms in a space, and the coding of shapes over them; subclasses learn the atoms."""
+class FittedDictionary(DictionaryLearner):
+    """The coding of shapes over atoms in a space; subclasses learn the atoms."""
 
-    n_nonzero: int
-    coder: str
-    weight_penalty: float = 0.0
+    weight_penalty: float
     device: str
-    n_jobs: int | None
-    atoms_: ComplexArray
-    space_: Space
 
     def encode(self, X: ArrayLike) -> SparseCodes:
         """Code shapes over the atoms.
@@ -126,7 +120,6 @@ class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
                 Message(f"{path} exists already: give {parameter('overwrite', True)} to replace it, or another name.")
             )
         shapes = self._open_new_input(X)
-        dtype = self._code_dtype(shapes)
 
         def blocks() -> Iterator[CodeBlock]:
             for block in coded_blocks(shapes, self._coding()):
@@ -135,8 +128,7 @@ class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
                 columns: dict[str, Any] = {"id": np.arange(block.start, end)}
                 if isinstance(X, ShapeSet):
                     columns = shape_columns(X[block.start : end])
-                coefs = block.codes.coefs.astype(dtype, copy=False)
-                yield SparseCodes(block.codes.support, coefs, block.codes.n_atoms), block.errors, columns
+                yield block.codes, block.errors, columns
 
         return write_codes(path, blocks(), make_run(None, None))
 
@@ -163,33 +155,6 @@ class FittedDictionary(AtomPlotMixin, ShapeReconstructor):
         for block in coded_blocks(shapes, self._coding(), with_errors=False):
             dense[block.start : block.start + len(block.support)] = block.codes.toarray()
         return dense.view(ComplexCodes)
-
-    @keeps_array_kind
-    def inverse_transform(self, codes: SparseCodes | ArrayLike) -> ComplexArray:
-        """Compute the configurations of codes.
-
-        Parameters
-        ----------
-        codes : SparseCodes, or array_like of complex, shape (n_shapes, n_atoms)
-            Codes.
-
-        Returns
-        -------
-        ndarray of complex, shape (n_shapes, n_coordinates)
-            ``Σ_j a_j d_j``: centered, and where the codes come from :meth:`encode`, each in the pose of its pre-shape.
-
-        Raises
-        ------
-        CodesError
-            If the codes have another number of atoms.
-        NonFiniteError
-            If an entry of dense codes is NaN or infinite.
-        """
-        check_is_fitted(self)
-        if isinstance(codes, SparseCodes):
-            return decode(codes, self.atoms_)
-        configurations: ComplexArray = check_dense_codes(codes, len(self.atoms_)) @ self.atoms_
-        return configurations
 
     @keeps_array_kind
     def reconstruct(self, X: ArrayLike) -> ComplexArray:

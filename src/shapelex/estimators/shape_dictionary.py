@@ -16,8 +16,6 @@ from shapelex.estimators.base import as_generator, count_jobs, preparation_of
 from shapelex.estimators.dictionary_learning import (
     LEARNED_PARTS,
     RENEWED_PARAMETERS,
-    DictionaryLearning,
-    check_verbose,
     found_attributes,
     with_callbacks,
 )
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class ShapeDictionary(DictionaryLearning, FittedDictionary):
+class ShapeDictionary(FittedDictionary):
     """Learn a small set of typical shapes (atoms) such that sums of a few of them approximate every shape of a set.
 
     In the sum, each atom is scaled and rotated individually: pre-shapes ``z_k`` (centered shapes of norm 1) are
@@ -248,7 +246,6 @@ class ShapeDictionary(DictionaryLearning, FittedDictionary):
         ShapeDictionary
             The estimator itself.
         """
-        check_verbose(self.verbose)
         shapes = self._open_input(X, self.space, sample_weight)
         if shapes.allows_missing and self.batch_size is None:
             shapes = open_incomplete(shapes)
@@ -406,8 +403,7 @@ class ShapeDictionary(DictionaryLearning, FittedDictionary):
                 f"{parameter('nested', True)} has no meaning any more: leave it out, and learn one dictionary for each "
                 f"{parameter('n_nonzero')} that you use."
             )
-        init = self.init if isinstance(self.init, str) else space.whitened_preshapes(self.init, "init")
-        return LearningOptions.of(self, init=init, n_threads=count_jobs(self.n_jobs), **others)
+        return self._make_options(partial(space.whitened_preshapes, name="init"), **others)
 
     def _check_loaded(self) -> None:
         self._options(self.space_)
