@@ -247,16 +247,17 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
         self._check_parameters()
         configurations = self._read_fit_input(X)
         labels = check_labels(X, y, len(configurations), type(self).__name__)
-        weights = check_weights(sample_weight, len(configurations), np.dtype(np.float64), "sample_weight")
+        weights = np.ones(len(labels))
+        if sample_weight is not None:
+            weights = check_weights(sample_weight, len(labels), np.dtype(np.float64), "sample_weight")
         counts = weights > 0
         configurations, weights = configurations[counts], weights[counts]
         self.classes_, numbers = number_classes(labels[counts])
         n_folds = _count_folds(self.cv, np.bincount(numbers))
         shrinkages = _check_shrinkage(self.shrinkage, chooses=n_folds > 0)
         generator = as_generator(self.random_state)
-        shares = None if sample_weight is None else weights
         if n_folds == 0:
-            self._learn(configurations, numbers, shares, shrinkages[0], generator)
+            self._learn(configurations, numbers, weights, shrinkages[0], generator)
             temperature = self._find_temperature(configurations, numbers, weights)
             self.temperatures_: FloatArray = np.full(len(self.classes_), temperature)
             self.offsets_: FloatArray = np.zeros(len(self.classes_))
@@ -267,11 +268,11 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
             for shrinkage, held_out in zip(shrinkages, errors, strict=True):
                 model.set_params(shrinkage=shrinkage)
                 for kept, held in folds:
-                    model.fit(configurations[kept], numbers[kept], None if shares is None else shares[kept])
+                    model.fit(configurations[kept], numbers[kept], weights[kept])
                     held_out[held] = model.class_errors(configurations[held])
             best, calibration, _ = choose_scores(-(errors**2), numbers, weights, by_class=True)
             self.temperatures_, self.offsets_ = 1 / calibration.factors, calibration.offsets
-            self._learn(configurations, numbers, shares, shrinkages[best], generator)
+            self._learn(configurations, numbers, weights, shrinkages[best], generator)
         self.temperature_ = float(np.exp(np.log(self.temperatures_).mean()))
         return self
 
@@ -328,7 +329,7 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
         self,
         configurations: ComplexArray,
         numbers: IntArray,
-        weights: FloatArray | None,
+        weights: FloatArray,
         shrinkage: float,
         generator: np.random.Generator,
     ) -> None:
@@ -336,8 +337,7 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
         self.shrinkage_, self.metric_space_ = shrinkage, self.space_
         if shrinkage < 1:
             rows = self.space_.whitened_preshapes(configurations, "X")
-            known = np.full(len(rows), 1 / len(rows)) if weights is None else weights
-            self.metric_space_ = _within_class_space(rows, numbers, known, self.space_, shrinkage)
+            self.metric_space_ = _within_class_space(rows, numbers, weights, self.space_, shrinkage)
         shared = {name: getattr(self, name) for name in _SHARED_PARAMETERS}
         self.dictionaries_ = []
         for number, name in enumerate(self.classes_):
@@ -345,8 +345,7 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
             n_atoms = min(self.n_atoms, int(is_member.sum()))
             n_nonzero, seed = min(self.n_nonzero, n_atoms), int(generator.integers(2**31))
             dictionary = ShapeDictionary(n_atoms, n_nonzero, space=self.metric_space_, random_state=seed, **shared)
-            shares = None if weights is None else weights[is_member]
-            self.dictionaries_.append(dictionary.fit(configurations[is_member], sample_weight=shares))
+            self.dictionaries_.append(dictionary.fit(configurations[is_member], sample_weight=weights[is_member]))
             if self.verbose:
                 write_progress(
                     f"{type(self).__name__}: class {name} ({number + 1}/{len(self.classes_)}), {is_member.sum()} "
