@@ -247,7 +247,7 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
         self._check_parameters()
         configurations = self._read_fit_input(X)
         labels = check_labels(X, y, len(configurations), type(self).__name__)
-        weights = np.ones(len(labels))
+        weights: FloatArray = np.ones(len(labels))
         if sample_weight is not None:
             weights = check_weights(sample_weight, len(labels), np.dtype(np.float64), "sample_weight")
         counts = weights > 0
