@@ -243,10 +243,8 @@ def _centered_targets(numbers: IntArray) -> tuple[FloatArray, FloatArray]:
     return targets - average, average
 
 
-METHODS: tuple[type[Method], ...] = (
-    TangentDiscriminant,
-    TangentMachine,
-    ProcrustesMachine,
-    ClassDictionaries,
-    ConvolutionRidge,
-)
+METHODS: dict[str, type[Method]] = {
+    kind.name: kind
+    for kind in (TangentDiscriminant, TangentMachine, ProcrustesMachine, ClassDictionaries, ConvolutionRidge)
+}
+"""The methods by name, in the order in which they are listed."""

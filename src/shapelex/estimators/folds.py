@@ -56,7 +56,9 @@ def make_folds(
                 "groups must leave shapes of at least 2 classes to learn from when one fold is held out: every class "
                 "needs shapes of several groups."
             )
-    folds = [_check_fold(fold, n_shapes) for fold in split]
+    folds = [(_as_row_numbers(rows, n_shapes), _as_row_numbers(held_out, n_shapes)) for rows, held_out in split]
+    if any(np.intersect1d(rows, held_out).size for rows, held_out in folds):
+        raise ShapeInputError("cv must not learn from rows that it holds out, but some rows are in both parts.")
     if not folds:
         raise ParameterError(
             f"{parameter('cv')} must give at least one pair of rows to learn from and rows to hold out, got none."
@@ -87,13 +89,6 @@ def _splitter(n_folds: int, n_shapes: int, units: IntArray | None, is_stratified
         return GroupKFold(n_folds)
     kind = StratifiedGroupKFold if units is not None else StratifiedKFold if is_stratified else KFold
     return kind(n_folds, shuffle=seed is not None, random_state=seed)
-
-
-def _check_fold(fold: Any, n_shapes: int) -> Fold:
-    rows, held_out = (_as_row_numbers(part, n_shapes) for part in fold)
-    if np.intersect1d(rows, held_out).size:
-        raise ShapeInputError("cv must not learn from rows that it holds out, but some rows are in both parts.")
-    return rows, held_out
 
 
 def _as_row_numbers(part: Any, n_shapes: int) -> IntArray:

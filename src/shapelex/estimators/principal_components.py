@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.linalg import svd
+from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._arrays import keeps_array_kind
@@ -436,9 +437,8 @@ class TangentPCA(_PrincipalComponents):
         # Translation takes two real dimensions, scaling and rotation one each.
         most = min(len(vectors) - 1, 2 * vectors.shape[1] - 4)
         directions, energies, self.explained_variance_ratio_, _ = _principal_modes(deviations, self.n_components, most)
-        scores = deviations @ directions.T
-        largest = scores[np.argmax(np.abs(scores), axis=0), np.arange(scores.shape[1])]
-        self._store_modes((directions * np.sign(largest)[:, None]).view(vectors.dtype), average)
+        _, directions = svd_flip(deviations @ directions.T, directions)
+        self._store_modes(directions.view(vectors.dtype), average)
         self.explained_variance_ = energies / energies.dtype.type(len(vectors) - 1)
         return self
 

@@ -233,7 +233,13 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         distances = pairwise_row_distances(self.space_.whitened_preshapes(configurations, "X"))
         self.shapes_ = self.space_.preshape(configurations)
         self.n_samples_fit_ = len(self.shapes_)
-        self.gamma_ = _scale_gamma(distances) if gamma is None else gamma
+        if gamma is None:
+            # For small distances half of the mean is the variance in the tangent space, which scikit-learn uses.
+            mean = float(np.mean(distances.astype(np.float64) ** 2))
+            # Two copies of a shape are a few roundings apart.
+            rounding = 64 * float(np.finfo(distances.dtype).eps)
+            gamma = 2 / mean if mean > rounding**2 else 1.0
+        self.gamma_ = gamma
         return distances
 
     def _feature_rows(self, X: ArrayLike) -> tuple[ComplexArray, ComplexArray]:
@@ -296,14 +302,3 @@ def _gaussian(distances: FloatArray, gamma: float) -> FloatArray:
     """
     values: FloatArray = np.exp(-gamma * distances**2)
     return values
-
-
-def _scale_gamma(distances: FloatArray) -> float:
-    """Return one over half the mean squared distance of all pairs; 1 for shapes that are all the same.
-
-    For small distances that half is the variance in the tangent space, so this is what scikit-learn calls "scale".
-    """
-    mean = float(np.mean(distances.astype(np.float64) ** 2))
-    # Two copies of a shape are a few roundings apart.
-    rounding = 64 * float(np.finfo(distances.dtype).eps)
-    return 2 / mean if mean > rounding**2 else 1.0

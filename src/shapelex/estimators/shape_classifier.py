@@ -1,6 +1,6 @@
 """One classifier of shapes that chooses its methods by itself."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -38,7 +38,6 @@ _N_FOLDS_OF_MANY = 3
 # Registrations of closed outlines, by what they choose.
 _VIEWS = ("", "start", "start, reflection")
 _SCORES = ("method", "registration", "setting", "accuracy", "log_loss", "weight")
-_METHOD_OF = {method.name: method for method in METHODS}
 
 
 class _Decisions(Part):
@@ -87,9 +86,9 @@ class _Decisions(Part):
 def _read_member(entry: dict[str, Any], owner: Any) -> Method:
     name, view, setting = entry["method"], entry["view"], entry["setting"]
     setting = tuple(setting) if isinstance(setting, list) else setting
-    if name not in _METHOD_OF or view not in ("", owner._view) or setting not in _METHOD_OF[name].settings:
+    if name not in METHODS or view not in ("", owner._view) or setting not in METHODS[name].settings:
         raise ValueError(f"its method {name!r} of {view!r} with setting {setting!r} is unknown")
-    method = _METHOD_OF[name](owner.space_, owner._seed, view)
+    method = METHODS[name](owner.space_, owner._seed, view)
     method.setting, method.weight = setting, float(entry["weight"])
     # Files of 0.1.0 hold the temperatures of class dictionaries, and the factors of other methods, as a scale.
     scale = np.array(entry["factors"] if "factors" in entry else entry["scale"], dtype=np.float64)
@@ -329,7 +328,7 @@ class ShapeClassifier(ProbabilityClassifier):
         )
         self.registration_ = registrations[self._view]
         methods += judge(self._pointwise, self._view) + judge((ConvolutionRidge,) if self._is_curve else (), "")
-        return sorted(methods, key=lambda one: list(_METHOD_OF).index(one.name))
+        return sorted(methods, key=lambda one: list(METHODS).index(one.name))
 
     def _registration(self, view: str, X: ComplexArray) -> OutlineRegistration | None:
         """Return the registration of a view, fitted to the shapes; None for shapes as they come."""
@@ -344,7 +343,8 @@ class ShapeClassifier(ProbabilityClassifier):
         used = [one for one in methods if one.view == self._view or isinstance(one, ConvolutionRidge)]
         machines = [one for one in used if isinstance(one, TangentMachine)]
         # Their distances are almost the same: both together would count twice.
-        used = [one for one in used if one not in machines or one is _best(machines, numbers)]
+        best = min(machines, key=lambda one: log_loss(one.held_out, numbers))
+        used = [one for one in used if one not in machines or one is best]
         weights = pooling_weights(np.stack([one.held_out for one in used]), numbers)
         self._members = [
             one for one, weight in zip(used, weights, strict=True) if weight >= _MIN_WEIGHT * weights.sum()
@@ -390,8 +390,3 @@ def _sample_rows(numbers: IntArray, generator: np.random.Generator) -> IntArray:
         rows = np.flatnonzero(numbers == number)
         chosen.append(generator.choice(rows, size=max(2, round(share * len(rows))), replace=False))
     return np.sort(np.concatenate(chosen))
-
-
-def _best(methods: Sequence[Method], numbers: IntArray) -> Method:
-    """Return the method of least log loss of held-out shapes."""
-    return min(methods, key=lambda one: log_loss(one.held_out, numbers))
