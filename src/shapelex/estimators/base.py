@@ -326,11 +326,11 @@ def _way_out(own: Preparation, given: Preparation) -> str:
     return "Read the outlines again without registering them, or learn a model from registered outlines."
 
 
-def check_dense_codes(codes: ArrayLike, n_columns: int, name: str = "codes", *, is_real: bool = False) -> Any:
-    """Return codes as a finite array with `n_columns`; refuse others, and complex ones where `is_real`."""
+def check_dense_codes(codes: ArrayLike, n_columns: int | None, name: str = "codes", *, is_real: bool = False) -> Any:
+    """Return codes as a finite array with `n_columns`, any number for None; refuse complex ones where `is_real`."""
     dense = as_numeric_array(codes, name)
-    if dense.ndim != 2 or dense.shape[1] != n_columns:
-        raise CodesError(f"{name} must have shape (n_shapes, {n_columns}), got {dense.shape}.")
+    if dense.ndim != 2 or n_columns not in (None, dense.shape[1]):
+        raise CodesError(f"{name} must have shape (n_shapes, {n_columns or 'n_atoms'}), got {dense.shape}.")
     if is_real and np.iscomplexobj(dense):
         raise CodesError(f"{name} must be real, got {dense.dtype}: complex weights are those of another method.")
     if not np.isfinite(dense).all():

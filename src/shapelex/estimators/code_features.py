@@ -215,12 +215,9 @@ class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
                 "X is a set of shapes, but CodeFeatures without a dictionary takes codes: "
                 "CodeFeatures(dictionary=ShapeDictionary(…)) codes the shapes first."
             )
-        dense = as_numeric_array(X, "X")
-        if dense.ndim != 2:
-            raise CodesError(f"X must hold codes of shape (n_shapes, n_atoms), got {dense.shape}.")
+        dense = check_dense_codes(X, None, "X")
         if len(dense) == 0:
             raise EmptySetError("X holds no code.")
-        dense = check_dense_codes(dense, dense.shape[1], "X")
         complex_codes: ComplexArray = dense.astype(np.result_type(dense.dtype, np.complex64), copy=False)
         return complex_codes
 

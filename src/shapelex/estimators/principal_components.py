@@ -24,6 +24,7 @@ from shapelex.store.schema import Array, Count, Number, Schema
 
 # How far the norms of modes in a file may be from 1, in either precision.
 _ROUNDING = 1e-3
+_FITTED = "the {} that were fitted"
 
 
 class _PrincipalComponents(ShapeReconstructor):
@@ -75,7 +76,7 @@ class _PrincipalComponents(ShapeReconstructor):
             Approximations of the pre-shapes ``space_.preshape(X)``, in their poses; pre-shapes too for
             :class:`TangentPCA`.
         """
-        rows, count = self._read_new_rows(X), self._count_modes(n_components)
+        rows, count = self._read_new_rows(X), _count_modes(n_components, self.n_components_, _FITTED)
         return self.space_.unwhiten(self._reconstruct(rows, count))
 
     @keeps_array_kind
@@ -97,7 +98,7 @@ class _PrincipalComponents(ShapeReconstructor):
             :class:`ComplexPCA`: ``|z − average − Σ_j (w_j* Phi (z − average)) w_j|_Phi``. :class:`TangentPCA`:
             distances between 0 and 1.
         """
-        return self._errors(self._read_new_rows(X), self._count_modes(n_components))
+        return self._errors(self._read_new_rows(X), _count_modes(n_components, self.n_components_, _FITTED))
 
     @abstractmethod
     def _vectors(self, rows: ComplexArray) -> ComplexArray:
@@ -144,16 +145,6 @@ class _PrincipalComponents(ShapeReconstructor):
 
     def _reconstruct(self, rows: ComplexArray, count: int) -> ComplexArray:
         return np.conj(self._rotations(rows)) * self._shape_rows(self._code(rows, count), shortens=True)
-
-    def _count_modes(self, n_components: int | None) -> int:
-        """Return the number of modes to use; None means all that were fitted."""
-        if n_components is None:
-            return self.n_components_
-        if check_count(n_components, 1, "n_components") > self.n_components_:
-            raise ParameterError(
-                f"n_components must be between 1 and the {self.n_components_} that were fitted, got {n_components}."
-            )
-        return n_components
 
     def _mode_rows(self, count: int) -> ComplexArray:
         return self.space_.whiten(self.components_[:count])
@@ -518,14 +509,21 @@ def _as_reals(rows: ComplexArray) -> FloatArray:
     return np.ascontiguousarray(rows).view(rows.real.dtype)
 
 
+def _count_modes(n_components: int | None, most: int, words: str) -> int:
+    """Return the number of modes to use, for None all that there are; `words` say in an error how many these are."""
+    if n_components is None:
+        return most
+    if check_count(n_components, 1, "n_components") > most:
+        raise ParameterError(f"n_components must be between 1 and {words.format(most)}, got {n_components}.")
+    return n_components
+
+
 def _principal_modes(rows: Any, n_components: int | None, most: int) -> tuple[Any, FloatArray, FloatArray, float]:
     """Return the orthonormal modes of rows by decreasing energy, each fixed up to a phase or a sign.
 
     With them come their energies ``λ_j = Σ_k |w_j* x_k|²``, the same as fractions of the summed squares of the rows,
     and the sum of the energies of all other modes.
     """
-    if n_components is not None:
-        check_count(n_components, 1, "n_components")
     # The triangular factor has the same singular values and modes; the Gram matrix would lose half of the digits.
     triangle = np.linalg.qr(rows, mode="r") if len(rows) > rows.shape[1] else rows
     _, values, directions = svd(triangle, full_matrices=False, check_finite=False)
@@ -535,11 +533,7 @@ def _principal_modes(rows: Any, n_components: int | None, most: int) -> tuple[An
     rank = min(int(np.count_nonzero(values > rounding * np.sqrt(len(rows)))), most)
     if rank == 0:
         raise ShapeInputError("X holds copies of one shape only, so nothing varies: give different shapes.")
-    kept = rank if n_components is None else n_components
-    if kept > rank:
-        raise ParameterError(
-            f"n_components must be between 1 and {rank}, the dimensions that the shapes span, got {kept}."
-        )
+    kept = _count_modes(n_components, rank, "{}, the dimensions that the shapes span")
     energies, remainder = energies[:kept], float(energies[kept:].sum(dtype=np.float64))
     ratios = energies / energies.dtype.type(float(energies.sum(dtype=np.float64)) + remainder)
     return np.ascontiguousarray(directions[:kept]), energies, np.asarray(ratios), remainder
