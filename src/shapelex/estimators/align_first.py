@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from shapelex._arrays import keeps_array_kind
-from shapelex._blas import single_blas_thread
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_weights
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
@@ -14,9 +13,9 @@ from shapelex.estimators.base import as_generator, count_jobs, preparation_of
 from shapelex.estimators.dictionary_learning import (
     LEARNED_PARTS,
     RENEWED_PARAMETERS,
+    Attributes,
     DictionaryLearner,
     found_attributes,
-    with_callbacks,
 )
 from shapelex.geometry import mean_shape
 from shapelex.geometry.alignment import rotations_onto
@@ -119,25 +118,8 @@ class AlignFirstDictionary(DictionaryLearner):
     _is_real = True
     _schema = Schema((*LEARNED_PARTS, Array("mean_", "complex", ("n_coordinates",))), renewed=RENEWED_PARAMETERS)
 
-    @with_callbacks
-    @single_blas_thread()
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> "AlignFirstDictionary":
-        """Align the shapes and learn the atoms.
-
-        Parameters
-        ----------
-        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations.
-        y : None
-            Ignored.
-        sample_weight : array_like of float, shape (n_shapes,), optional
-            Weight of each shape, for the mean and for the atoms; an integer weight equals that many copies.
-
-        Returns
-        -------
-        AlignFirstDictionary
-            The estimator itself.
-        """
+    def _start(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Learner, Attributes]:
+        """Align the shapes."""
         configurations, space = read_configurations(self._open_input(X, self.space))
         rows = space.whitened_preshapes(configurations, "X")
         # mean_shape would call the argument "weights" in its error message.
@@ -152,9 +134,7 @@ class AlignFirstDictionary(DictionaryLearner):
             atoms = space.unwhiten(_as_complex_rows(found.atoms))
             return found_attributes(found, atoms, space, preparation, mean_=mean)
 
-        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        self._learn(learner, attributes, data)
-        return self
+        return learner, attributes
 
     def encode(self, X: ArrayLike) -> SparseCodes:
         """Code shapes over the atoms, after rotating them onto the mean.

@@ -6,16 +6,18 @@ Progress is reported to the log, to standard error and to scikit-learn's callbac
 import logging
 import sys
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._arrays import keeps_array_kind
+from shapelex._blas import single_blas_thread
 from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import check_count
@@ -37,6 +39,7 @@ except ImportError:
 _CallbackSupport: Any = object if callback is None else callback.CallbackSupportMixin
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+Attributes = Callable[[PassSums], dict[str, Any]]
 
 logger = logging.getLogger("shapelex")
 
@@ -140,19 +143,35 @@ class DictionaryLearner(LearningParameters, AtomPlotMixin, ShapeReconstructor, _
         init = self.init if isinstance(self.init, str) else whiten_init(self.init)
         return LearningOptions.of(self, init=init, n_threads=count_jobs(self.n_jobs), **others)
 
-    def _learn(
-        self,
-        learner: Learner,
-        attributes: Callable[[PassSums], dict[str, Any]],
-        data: dict[str, Any],
-        checkpoint: Checkpoint | None = None,
-    ) -> None:
-        """Make the passes, save and report each, and set the attributes of the best dictionary, interrupted or not.
+    @abstractmethod
+    def _start(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Learner, Attributes]:
+        """Return a learner of the shapes, and the function that gives the attributes of what it finds."""
 
-        A warning says where plain descents had too few iterations. `data` are ``X``, ``y`` and ``metadata`` of the fit,
-        for callbacks.
+    @with_callbacks
+    @single_blas_thread()
+    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the atoms.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations. The Notes of :class:`ShapeDictionary` say what it reads in blocks.
+        y : None
+            Ignored.
+        sample_weight : array_like of float, shape (n_shapes,), optional
+            Weight of each shape; an integer weight equals that many copies, but for the weight with which atoms are
+            held near their start, which counts shapes.
+
+        Returns
+        -------
+        self
+            The estimator itself.
         """
-        name, plan, known, was_stopped = type(self).__name__, learner.plan, {"estimator": self, **data}, False
+        learner, attributes = self._start(X, sample_weight)
+        path = getattr(self, "checkpoint", None)
+        checkpoint = None if path is None else Checkpoint(path, learner, self.random_state)
+        known = {"estimator": self, "X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        name, plan, was_stopped = type(self).__name__, learner.plan, False
         # Those of scikit-learn's callbacks: of the fit, and of its present descent, which is a stage.
         contexts: list[Any] = []
         if getattr(self, "_skl_callbacks", None):
@@ -189,12 +208,13 @@ class DictionaryLearner(LearningParameters, AtomPlotMixin, ShapeReconstructor, _
                     f"than {self.tol:g} of its loss: raise {parameter('max_iter')}, or {parameter('tol')}."
                 ),
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
         if self.verbose:
             write_progress(f"{name}: finished, RMSE {self.rmse_:.6f} after {self.n_iter_} iterations")
         while contexts:
             contexts.pop().call_on_fit_task_end(**known, reconstruction_attributes=vars(self).copy)
+        return self
 
 
 def _end_iteration(

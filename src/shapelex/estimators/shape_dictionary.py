@@ -16,14 +16,13 @@ from shapelex.estimators.base import as_generator, count_jobs, preparation_of
 from shapelex.estimators.dictionary_learning import (
     LEARNED_PARTS,
     RENEWED_PARAMETERS,
+    Attributes,
     found_attributes,
-    with_callbacks,
 )
 from shapelex.estimators.fitted_dictionary import FittedDictionary
 from shapelex.exceptions import ParameterError
 from shapelex.geometry.matching import DictionaryStability
 from shapelex.learning import Learner, LearningOptions
-from shapelex.learning.checkpoint import Checkpoint
 from shapelex.learning.one_pass import PassSums
 from shapelex.learning.sampling import draw_rows, open_incomplete, take_part
 from shapelex.learning.stability import STABILITY_ROWS, measure_stability
@@ -139,6 +138,11 @@ class ShapeDictionary(FittedDictionary):
     -----
     An interrupted fit (Ctrl-C) leaves the best dictionary so far on the estimator and raises.
 
+    Memory maps, Zarr arrays, HDF5 datasets, lists of arrays and functions that return blocks of shapes are read in
+    blocks, once per update; chunks of Dask arrays are coded by the workers that hold them. A :class:`ShapeSet` with
+    ``missing="allow"`` may have missing landmarks (NaN): the distance from a shape to its approximation is then that on
+    the landmarks that it has. Such a set is read into memory, and cannot be learned from in batches.
+
     The sample has 2,000 shapes, or 20 per atom if that is more; sets up to this size are learned from as a whole.
 
     Shapes with missing landmarks are centered and scaled to norm 1 on the landmarks that they have. Each update takes
@@ -222,30 +226,8 @@ class ShapeDictionary(FittedDictionary):
         "switch_cost": "encode_sequence(..., switch_cost=) keeps atoms from frame to frame",
     }
 
-    @with_callbacks
-    @single_blas_thread()
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> "ShapeDictionary":
-        """Learn the atoms.
-
-        Parameters
-        ----------
-        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations. Memory maps, Zarr arrays, HDF5 datasets, lists of arrays and functions that return blocks of
-            shapes are read in blocks, once per update; chunks of Dask arrays are coded by the workers that hold them.
-            A :class:`ShapeSet` with ``missing="allow"`` may have missing landmarks (NaN): the distance from a shape to
-            its approximation is then that on the landmarks that it has. Such a set is read into memory, and cannot be
-            learned from in batches.
-        y : None
-            Ignored.
-        sample_weight : array_like of float, shape (n_shapes,), optional
-            Weight of each shape; an integer weight equals that many copies, but for the weight with which atoms are
-            held near their start, which counts shapes.
-
-        Returns
-        -------
-        ShapeDictionary
-            The estimator itself.
-        """
+    def _start(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Learner, Attributes]:
+        """Open the shapes, and draw those by which the stability will be measured."""
         shapes = self._open_input(X, self.space, sample_weight)
         if shapes.allows_missing and self.batch_size is None:
             shapes = open_incomplete(shapes)
@@ -255,11 +237,7 @@ class ShapeDictionary(FittedDictionary):
         chosen = draw_rows(shapes, max(STABILITY_ROWS, 20 * self.n_atoms), np.random.default_rng((seed, 0)))
         learner = Learner(shapes, options, generator)
         sample = take_part(shapes, chosen), options, seed
-        attributes = partial(_attributes_of, learner=learner, preparation=preparation_of(X), sample=sample)
-        checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, learner, self.random_state)
-        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        self._learn(learner, attributes, data, checkpoint)
-        return self
+        return learner, partial(_attributes_of, learner=learner, preparation=preparation_of(X), sample=sample)
 
     @single_blas_thread()
     def partial_fit(
