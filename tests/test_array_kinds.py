@@ -218,7 +218,7 @@ class TestTensorShapes:
             return isinstance(value, torch.Tensor) and device == "torch"
 
         monkeypatch.setattr("shapelex._arrays.is_on_device", is_there)
-        monkeypatch.setattr("shapelex.estimators.fitted_dictionary.is_on_device", is_there)
+        monkeypatch.setattr("shapelex.estimators.shape_dictionary.is_on_device", is_there)
         for name, values in expected.items():
             np.testing.assert_allclose(getattr(model, name)(torch.from_numpy(X)).numpy(), values, atol=1e-12)
 

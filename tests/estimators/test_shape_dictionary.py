@@ -160,7 +160,7 @@ class TestCodes:
     def test_realism(self, fitted, shapes, monkeypatch):
         expected = sx.pairwise_distances(fitted.atoms_, shapes).min(axis=1)
         np.testing.assert_allclose(fitted.realism(shapes), expected)
-        monkeypatch.setattr("shapelex.estimators.fitted_dictionary._REALISM_BLOCK", 7)
+        monkeypatch.setattr("shapelex.estimators.shape_dictionary._REALISM_BLOCK", 7)
         np.testing.assert_allclose(fitted.realism(shapes), expected)
 
 

@@ -142,7 +142,7 @@ def test_files_of_codes_have_known_endings(shapes, tmp_path):
 def _few_rows_travel(monkeypatch):
     # 64 rows of 7 coordinates in complex128.
     monkeypatch.setattr("shapelex.coding.torch.device_coder._TRAVEL_BYTES", 64 * 7 * 16)
-    monkeypatch.setattr("shapelex.estimators.fitted_dictionary._REALISM_BLOCK", 64)
+    monkeypatch.setattr("shapelex.estimators.shape_dictionary._REALISM_BLOCK", 64)
 
 
 USES = {

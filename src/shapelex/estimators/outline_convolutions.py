@@ -1,6 +1,7 @@
 """Features of outlines by circular convolutions, as a scikit-learn transformer."""
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -167,13 +168,8 @@ class OutlineConvolutions(TransformerMixin, OutlineEstimator):  # type: ignore[m
         """
         check_is_fitted(self)
         taps = ["".join(map(str, kernel)) for kernel in KERNELS]
-        names = [
-            f"{signal}_d{dilation}_k{kernel}_q{100 * quantile:.0f}"
-            for signal in _SIGNAL_NAMES
-            for dilation in _DILATIONS
-            for kernel in taps
-            for quantile in _QUANTILES
-        ]
+        parts = product(_SIGNAL_NAMES, _DILATIONS, taps, _QUANTILES)
+        names = [f"{signal}_d{step}_k{kernel}_q{100 * quantile:.0f}" for signal, step, kernel, quantile in parts]
         return np.array(names, dtype=object)
 
     @keeps_array_kind

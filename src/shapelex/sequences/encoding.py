@@ -11,7 +11,7 @@ from shapelex.coding import SparseCodes
 from shapelex.coding.coders import Coding
 from shapelex.coding.paths import PathCoder, find_path
 from shapelex.estimators.base import count_jobs
-from shapelex.estimators.fitted_dictionary import FittedDictionary
+from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import EmptySetError, ParameterTypeError
 from shapelex.sequences.result import SequenceCodes
 from shapelex.sequences.switch_costs import CostChoice, choose_switch_cost
@@ -24,7 +24,7 @@ from shapelex.shapes.time_order import TimeOrder
 @removed_arguments(max_weight="weight_penalty keeps weights small")
 def encode_sequence(
     X: ArrayLike,
-    model: FittedDictionary,
+    model: ShapeDictionary,
     *,
     frames: ArrayLike | None = None,
     sequence: ArrayLike | None = None,
@@ -95,7 +95,7 @@ def encode_sequence(
     >>> bool(smooth.flicker < plain.flicker), smooth.phases.shape
     (True, (200, 6))
     """
-    if not isinstance(model, FittedDictionary):
+    if not isinstance(model, ShapeDictionary):
         raise ParameterTypeError(
             f"{parameter('model')} must be a fitted dictionary, such as a ShapeDictionary, got {type(model).__name__}."
         )
@@ -141,7 +141,7 @@ def find_incomplete(shapes: Shapes) -> BoolArray:
     return np.concatenate([np.isnan(block.configurations).any(axis=1) for block in shapes.blocks(BLOCK_ROWS)])
 
 
-def _path_coder(model: FittedDictionary, shapes: Shapes, weight_penalty: float | None) -> PathCoder:
+def _path_coder(model: ShapeDictionary, shapes: Shapes, weight_penalty: float | None) -> PathCoder:
     penalty = model.weight_penalty if weight_penalty is None else weight_penalty
     atom_rows = model._atom_rows()
     coding = Coding(atom_rows, model.n_nonzero, "ormp", weight_penalty=penalty)
