@@ -66,12 +66,6 @@ def with_callbacks(method: Method) -> Method:
     return method if callback is None else callback.with_callbacks(method)
 
 
-def check_verbose(verbose: bool | int) -> None:
-    """Refuse what is neither True or False nor a level of detail."""
-    if not isinstance(verbose, bool):
-        check_count(verbose, 0, "verbose")
-
-
 def write_progress(message: str) -> None:
     """Write a line to standard error: a terminal, a log file and the output of a notebook cell all show it at once."""
     sys.stderr.write(message + "\n")
@@ -139,7 +133,8 @@ class DictionaryLearner(LearningParameters, AtomPlotMixin, ShapeReconstructor, _
 
     def _make_options(self, whiten_init: Callable[[ArrayLike], ComplexArray], **others: Any) -> LearningOptions:
         """Check the parameters and return them as options of a learner; `whiten_init` makes rows of given atoms."""
-        check_verbose(self.verbose)
+        # False and True are the levels 0 and 1.
+        check_count(int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0, "verbose")
         init = self.init if isinstance(self.init, str) else whiten_init(self.init)
         return LearningOptions.of(self, init=init, n_threads=count_jobs(self.n_jobs), **others)
 

@@ -19,7 +19,6 @@ from shapelex.estimators.calibration import choose_scores
 from shapelex.estimators.dictionary_learning import (
     RENEWED_PARAMETERS,
     LearningParameters,
-    check_verbose,
     write_progress,
 )
 from shapelex.estimators.folds import make_folds
@@ -308,7 +307,7 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
 
     def _check_parameters(self) -> None:
         """Refuse parameters that no set of shapes could be fitted with."""
-        check_verbose(self.verbose)
+        check_count(int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0, "verbose")
         LearningOptions.of(self)
         _check_shrinkage(self.shrinkage, chooses=False)
         if self.temperature is not None:
