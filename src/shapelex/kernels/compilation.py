@@ -11,7 +11,7 @@ from numba.core import event
 logger = logging.getLogger(__name__)
 
 NOTICE = (
-    "Compiling numerical kernels for their first use on this machine (up to about half a minute); later runs load them."
+    "Compiling numerical kernels for their first use on this machine (some 10 seconds); later runs load them."
 )
 
 
