@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import shapelex as sx
-from shapelex.store.provenance import make_run, read_run
+from shapelex.files.provenance import make_run, read_run
 
 N_POINTS = 6
 _FACTS: dict[str, dict[str, Any]] = {
@@ -130,7 +130,7 @@ def _sign(content: bytes) -> bytes:
     """Return a checkpoint with the checksum that its content has."""
     import hashlib
 
-    from shapelex.store.checkpoint_file import _DIGEST_BYTES, _MAGIC
+    from shapelex.files.checkpoint_file import _DIGEST_BYTES, _MAGIC
 
     payload = content[len(_MAGIC) + _DIGEST_BYTES :]
     return _MAGIC + hashlib.sha256(payload).digest() + payload
@@ -187,7 +187,7 @@ def _make_models(folder: Path, shapes: sx.ShapeSet) -> None:
 
 
 def _make_tables(folder: Path) -> None:
-    from shapelex.store.table_file import TABLE_SUFFIXES, write_table
+    from shapelex.files.table_file import TABLE_SUFFIXES, write_table
 
     predictions = {"id": ["a", "b"], "label": ["x", "y"], "predicted": ["x", "x"], "probability": [0.9, 0.6]}
     sheet = {"id": ["a", "b", "c"], "site": ["u", "v", ""], "weight": [1.5, 2.5, np.nan]}
@@ -213,7 +213,7 @@ def _read_table(path: Path, _: int) -> None:
 
 def _make_codes(folder: Path, model: Any, shapes: sx.ShapeSet) -> None:
     from shapelex.coding.codes import shape_columns
-    from shapelex.store.code_files import SUFFIXES, write_codes
+    from shapelex.files.code_files import SUFFIXES, write_codes
 
     block = (model.encode(shapes), model.errors(shapes), shape_columns(shapes))
     for suffix in SUFFIXES:

@@ -9,7 +9,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import CheckpointError, PreparationWarning, RemovedParameterWarning
-from shapelex.store.code_files import read_code_errors
+from shapelex.files.code_files import read_code_errors
 
 FILES = Path(__file__).parent / "files_0_1_0"
 REMOVED = {

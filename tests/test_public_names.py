@@ -54,7 +54,7 @@ def test_nothing_is_loaded_that_is_not_needed(code, not_loaded):
 
 
 def test_names_of_packages_load_on_first_use():
-    for package in (sx.store, sx.io):
+    for package in (sx.files, sx.io):
         assert set(package.__all__) <= {*dir(package), "read_codes"}
         assert package.read_codes is sx.read_codes
         with pytest.raises(AttributeError, match="no_such_name"):

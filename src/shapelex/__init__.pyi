@@ -2,6 +2,7 @@ from . import coding as coding
 from . import datasets as datasets
 from . import estimators as estimators
 from . import exceptions as exceptions
+from . import files as files
 from . import geometry as geometry
 from . import imputation as imputation
 from . import io as io
@@ -13,7 +14,6 @@ from . import selection as selection
 from . import sequences as sequences
 from . import spaces as spaces
 from . import statistics as statistics
-from . import store as store
 from .coding import SparseCodes as SparseCodes
 from .coding import decode as decode
 from .coding import encode as encode
@@ -27,6 +27,7 @@ from .estimators import ShapeClassifier as ShapeClassifier
 from .estimators import ShapeDictionary as ShapeDictionary
 from .estimators import ShapeDictionaryClassifier as ShapeDictionaryClassifier
 from .estimators import TangentPCA as TangentPCA
+from .files import read_codes as read_codes
 from .geometry import align_onto as align_onto
 from .geometry import align_to_mean as align_to_mean
 from .geometry import distance as distance
@@ -63,6 +64,5 @@ from .spaces import from_columns as from_columns
 from .spaces import from_points as from_points
 from .spaces import to_columns as to_columns
 from .spaces import to_points as to_points
-from .store import read_codes as read_codes
 
 __version__: str

@@ -6,8 +6,8 @@ from typing import Any
 
 from shapelex import estimators
 from shapelex.exceptions import ModelFileError, RemovedParameterWarning
+from shapelex.files.model_file import read_model, removed_parameters, restore_estimator
 from shapelex.riemannian import RiemannianDictionary
-from shapelex.store.model_file import read_model, removed_parameters, restore_estimator
 
 # The estimators that declare what their files hold.
 _CLASSES: dict[str, type[Any]] = {

@@ -14,13 +14,13 @@ from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_choice, check_count, check_not_negative, check_weights
 from shapelex.estimators.base import AtomPlotMixin, ShapeReconstructor, all_or_nothing, as_generator
+from shapelex.files.schema import Array, Count, Number, Schema
 from shapelex.geometry.alignment import phases, remove_along
 from shapelex.geometry.geodesics import exp_rows
 from shapelex.learning.start import initial_atoms
 from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.spaces import Space
 from shapelex.spaces.base import PlainRows
-from shapelex.store.schema import Array, Count, Number, Schema
 
 __all__ = ["RiemannianDictionary"]
 

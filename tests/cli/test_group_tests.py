@@ -12,7 +12,7 @@ import pytest
 import shapelex as sx
 from shapelex import plotting
 from shapelex.cli.group_results import RESULT_FILES
-from shapelex.store.provenance import read_run
+from shapelex.files.provenance import read_run
 from tests.cli.conftest import facts_of, lines_of, refused, run
 from tests.report.conftest import payload_of
 

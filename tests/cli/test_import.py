@@ -14,8 +14,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import shapelex as sx
+from shapelex.files.provenance import read_run
 from shapelex.io.registry import FORMATS
-from shapelex.store.provenance import read_run
 from tests.cli.conftest import error_of, facts_of, lines_of, refused, run
 from tests.rounding import assert_close, assert_close_codes
 

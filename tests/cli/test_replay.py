@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.store.provenance import make_run, read_run, write_sidecar
-from shapelex.store.table_file import write_table
+from shapelex.files.provenance import make_run, read_run, write_sidecar
+from shapelex.files.table_file import write_table
 from tests.cli.conftest import facts_of, lines_of, refused, run
 
 LEARN = "-o m.npz --atoms 3 --nonzero 1 --max-iter 2 --quiet"

@@ -31,7 +31,7 @@ def test_atoms_have_a_column_each():
 @pytest.mark.parametrize("layout", ["slots", "atoms"])
 def test_the_columns_are_those_of_a_file(tmp_path, layout):
     from shapelex.coding.codes import shape_columns
-    from shapelex.store.code_files import write_codes
+    from shapelex.files.code_files import write_codes
 
     errors = np.array([0.25, 0.5])
     path = write_codes(tmp_path / "codes.csv", [(CODES, errors, shape_columns(SHAPES))], {}, layout)

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import shapelex as sx
 from shapelex.exceptions import ModelFileError
-from shapelex.store.model_file import read_model, write_model
+from shapelex.files.model_file import read_model, write_model
 
 SPACE = sx.BSpline(6)
 PEERS = {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import ModelFileError
-from shapelex.store.model_file import read_model, write_model
+from shapelex.files.model_file import read_model, write_model
 from tests.conftest import FOURIER, custom_space
 
 LABELS = {

@@ -15,7 +15,7 @@ from sklearn.model_selection import cross_val_score
 
 import shapelex as sx
 from shapelex.exceptions import CoordinateCountError, ModelFileError, NonFiniteError, ShapeInputError
-from shapelex.store.archive import read_archive, write_archive
+from shapelex.files.archive import read_archive, write_archive
 
 N_POINTS = 24
 CLOSED = sx.Landmarks(N_POINTS, closed=True)

@@ -5,9 +5,9 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ArrayTypeError, CodesError, CollapsedShapeError
+from shapelex.files import read_codes
 from shapelex.learning import descent, one_pass
 from shapelex.shapes import files, storage
-from shapelex.store import read_codes
 from tests.devices import on_all_devices, on_devices
 from tests.rounding import assert_close, assert_close_codes, assert_close_fits
 from tests.shapes.test_stored import KINDS, Recorder, make_shapes
@@ -78,7 +78,7 @@ def test_generators_are_refused(shapes):
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @pytest.mark.parametrize("ending", ["zarr", "parquet", "npz"])
 def test_codes_go_to_files(ending, dtype, shapes, tmp_path, monkeypatch):
-    monkeypatch.setattr("shapelex.store.code_files._GROUP_ROWS", 100)
+    monkeypatch.setattr("shapelex.files.code_files._GROUP_ROWS", 100)
     X = shapes.astype(dtype)
     model = make_model(tol=1).fit(X)
     path = tmp_path / f"codes.{ending}"

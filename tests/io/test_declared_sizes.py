@@ -12,8 +12,8 @@ from numcodecs.zstd import Zstd
 
 import shapelex as sx
 from shapelex.exceptions import CodesError
+from shapelex.files.code_files import write_codes
 from shapelex.io.formats import hdf5_text
-from shapelex.store.code_files import write_codes
 from tests.io import test_sleap
 from tests.io.conftest import check_left_out, check_refused, little_memory, notes_of
 
@@ -74,8 +74,8 @@ def test_a_cell_in_the_last_column_of_a_sheet_of_codes(tmp_path):
 
 
 def test_long_parquet_tables_of_integer_coordinates(tmp_path, monkeypatch):
-    monkeypatch.setattr("shapelex.store.guards.FREE_BYTES", 1 << 16)
-    monkeypatch.setattr("shapelex.store.guards.LARGE_BYTES", 1 << 17)
+    monkeypatch.setattr("shapelex.files.guards.FREE_BYTES", 1 << 16)
+    monkeypatch.setattr("shapelex.files.guards.LARGE_BYTES", 1 << 17)
     outlines = np.random.default_rng(0).integers(0, 200, size=(400, 50, 2)).cumsum(axis=1) // 64
     shapes = sx.ShapeSet(outlines, ids=[f"outline {n}" for n in range(400)])
     assert len(sx.read(sx.write(shapes, tmp_path / "a.parquet", layout="long"))) == 400

@@ -7,10 +7,10 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, ShapelexError
+from shapelex.files import archive, atomic
 from shapelex.io.formats import npz as _npz
 from shapelex.io.formats import zarr as _zarr
 from shapelex.shapes import files, storage
-from shapelex.store import archive, atomic
 from tests.io.conftest import check_refused
 
 zarr = pytest.importorskip("zarr")

@@ -10,7 +10,7 @@ import pytest
 import shapelex as sx
 from shapelex.cli.exclusion import Exclusion, read_exclusion
 from shapelex.coding.codes import shape_columns
-from shapelex.store.code_files import write_codes
+from shapelex.files.code_files import write_codes
 from tests.report.conftest import HOSTILE_ID, Reported, Visit
 
 pytestmark = pytest.mark.browser

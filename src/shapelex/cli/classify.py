@@ -142,7 +142,7 @@ def classify(
 
 def _check_not_classifier(path: Path) -> None:
     """Refuse to learn from a classifier: new shapes were forgotten."""
-    from shapelex.store.archive import read_header
+    from shapelex.files.archive import read_header
 
     if path.suffix.lower() != ".npz" or not path.is_file():
         return
@@ -268,7 +268,7 @@ def _write_tables(
     screen: Screen,
     safe_cells: bool,
 ) -> None:
-    from shapelex.store.table_file import write_table
+    from shapelex.files.table_file import write_table
 
     if any(path is not None for path in tables.values()):
         _say_repeated(shapes.ids, screen)
@@ -306,7 +306,7 @@ def _draw(tested: "Columns", figure: FigureRequest, run: dict[str, Any]) -> None
 
 def _predict(path: Path, new: str, out: Path | None, force: bool, screen: Screen, safe_cells: bool) -> None:
     """Write the predicted classes of new shapes."""
-    from shapelex.store.table_file import write_table
+    from shapelex.files.table_file import write_table
 
     if out is None:
         raise typer.BadParameter("NEW needs a table to write the predictions to.", param_hint="-o")

@@ -39,7 +39,7 @@ def write_codes_in_blocks(
     `source` is the set, or a Dask array of it that is coded on a cluster.
     """
     from shapelex.coding.codes import shape_columns
-    from shapelex.store.code_files import CodeBlock, write_codes
+    from shapelex.files.code_files import CodeBlock, write_codes
 
     squares, worst = 0.0, 0.0
 

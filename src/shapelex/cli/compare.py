@@ -98,7 +98,7 @@ def compare(
     run = record_run(seed, (shapes,))
     screen.say(str(table))
     if target is not None:
-        from shapelex.store.table_file import write_table
+        from shapelex.files.table_file import write_table
 
         write_table(target, [{name: table[name] for name in table.columns}], run)
         screen.wrote(target)

@@ -45,7 +45,7 @@ def distances(
 
     Example: shapelex distances shapes.npz -o distances.csv --distance full --figure distances.png
     """
-    from shapelex.store.table_file import write_table
+    from shapelex.files.table_file import write_table
 
     target, picture = claim_table(out, force), claim_figure(figure, force)
     screen = Screen(quiet, as_json)

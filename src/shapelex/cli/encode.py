@@ -101,7 +101,7 @@ def encode(
         return
     found = read_shapes_for(dictionary, shapes, screen)
     from shapelex.coding.codes import shape_columns
-    from shapelex.store.code_files import write_codes
+    from shapelex.files.code_files import write_codes
 
     with screen.progress("coding"):
         codes, errors = dictionary.encode(found), dictionary.errors(found)
@@ -139,8 +139,8 @@ def draw_overlays(figure: ShapesFigureRequest, shapes: Any, reconstructions: Any
 
 
 def _check_table(path: Path) -> None:
-    from shapelex.store.code_files import SUFFIXES
-    from shapelex.store.table_file import check_table_path
+    from shapelex.files.code_files import SUFFIXES
+    from shapelex.files.table_file import check_table_path
 
     if path.suffix.lower() not in SUFFIXES:
         raise typer.BadParameter(f"{path.name} must end in {', '.join(SUFFIXES)}.", param_hint="-o")

@@ -127,8 +127,8 @@ def draw_figure(
     """
     from matplotlib.figure import Figure
 
+    from shapelex.files.provenance import write_sidecar
     from shapelex.plotting import figure_size, letter_panels, save_figure, style
-    from shapelex.store.provenance import write_sidecar
 
     if request.figure is None:
         raise ValueError("figure must be a path, got None.")

@@ -142,8 +142,8 @@ def _replace_results(
     The earlier ones are touched only when all new ones are written, and leave the folder before the new ones come in:
     results of two tests are never mixed.
     """
-    from shapelex.store.atomic import work_folder
-    from shapelex.store.sidecar import sidecar_path
+    from shapelex.files.atomic import work_folder
+    from shapelex.files.sidecar import sidecar_path
 
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
@@ -170,7 +170,7 @@ def _replace_results(
 
 def _earlier_results(folder: Path) -> list[Path]:
     """Return the results of earlier tests with their records, by which and by their names they are known."""
-    from shapelex.store.sidecar import sidecar_path
+    from shapelex.files.sidecar import sidecar_path
 
     found = [folder / name for name in RESULT_FILES if _is_of_a_test(folder / name)]
     # The record last, so that a result is never without it.
@@ -197,7 +197,7 @@ def _exchange(earlier: list[Path], new: list[Path], folder: Path, aside: Path) -
 
 
 def _is_of_a_test(path: Path) -> bool:
-    from shapelex.store.sidecar import read_sidecar
+    from shapelex.files.sidecar import read_sidecar
 
     try:
         return shlex.split(read_sidecar(path)["command"])[:2] == ["shapelex", "test"]
@@ -206,7 +206,7 @@ def _is_of_a_test(path: Path) -> bool:
 
 
 def _write(path: Path, table: Any, run: dict[str, Any], safe_cells: bool) -> None:
-    from shapelex.store.table_file import write_table
+    from shapelex.files.table_file import write_table
 
     columns = {str(name): table[name].to_numpy() for name in table.columns}
     write_table(path, [columns], run, safe_cells=safe_cells)
@@ -218,8 +218,8 @@ def _write_results(
     """Write all tables and figures with their records, and return where they went."""
     from matplotlib.figure import Figure
 
+    from shapelex.files.provenance import write_sidecar
     from shapelex.plotting import figure_size, save_figure, style
-    from shapelex.store.provenance import write_sidecar
 
     written = []
     for name, table in results.tables.items():

@@ -15,7 +15,7 @@ from shapelex.cli.stored import open_if_large
 from shapelex.exceptions import ShapeFileError
 
 if TYPE_CHECKING:
-    from shapelex.store.model_file import Model
+    from shapelex.files.model_file import Model
 
 # What commands draw, by the end of its name; an image may hold masks, too.
 _DRAWINGS = {".html": "page", ".htm": "page", **dict.fromkeys(FIGURE_SUFFIXES, "figure")}
@@ -30,9 +30,9 @@ def info(
 
     Example: shapelex info model.npz
     """
-    from shapelex.store.archive import read_header
-    from shapelex.store.atomic import recover
-    from shapelex.store.provenance import read_run, zarr_attributes
+    from shapelex.files.archive import read_header
+    from shapelex.files.atomic import recover
+    from shapelex.files.provenance import read_run, zarr_attributes
 
     screen = Screen(as_json=as_json)
     path = Path(file)
@@ -72,8 +72,8 @@ def _describe_drawing(path: Path, run: dict[str, Any]) -> tuple[list[str], dict[
 def _describe_model(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
     """Describe a model by its file alone: the estimator itself would need scikit-learn and numba."""
     from shapelex.exceptions import ModelFileError, reason_of
+    from shapelex.files.model_file import read_model
     from shapelex.shapes.preparation import preparation_of_header
-    from shapelex.store.model_file import read_model
 
     model = read_model(file)
     lines = [f"{model.kind} in {model.space!r}"]
@@ -91,7 +91,7 @@ def _describe_model(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
 
 def _describe_fit(model: "Model") -> tuple[list[str], dict[str, Any]]:
     """Describe what a model learned; nothing for methods that have nothing to count."""
-    from shapelex.store.schema import Fields
+    from shapelex.files.schema import Fields
 
     fields = Fields(model.space, dict(model.arrays), {**model.parameters, **model.results})
     if model.kind == "ShapeDictionary":
@@ -129,7 +129,7 @@ def _describe_fit(model: "Model") -> tuple[list[str], dict[str, Any]]:
 
 
 def _describe_codes(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
-    from shapelex.store.code_files import describe_codes
+    from shapelex.files.code_files import describe_codes
 
     shape, n_atoms, errors = describe_codes(Path(file))
     rmse = float((errors**2).mean() ** 0.5)
@@ -142,11 +142,11 @@ def _describe_codes(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
 
 def _describe_table(path: Path) -> tuple[list[str], dict[str, Any]] | None:
     """Describe codes in a table; None where the file is something else."""
-    from shapelex.store.table_file import TABLE_SUFFIXES
+    from shapelex.files.table_file import TABLE_SUFFIXES
 
     if path.suffix.lower() not in TABLE_SUFFIXES:
         return None
-    from shapelex.store.code_files import read_code_errors
+    from shapelex.files.code_files import read_code_errors
 
     errors = read_code_errors(path)
     if errors is None:

@@ -43,7 +43,7 @@ def methods(
     screen = Screen(as_json=as_json)
     screen.say(text)
     if target is not None:
-        from shapelex.store.atomic import write_atomically
+        from shapelex.files.atomic import write_atomically
 
         write_atomically(target, lambda stream: stream.write((text + "\n").encode()))
         screen.wrote(target)

@@ -39,7 +39,7 @@ def claim_folder(path: Path, force: bool, *, make: bool = True) -> Path:
 
 def claim_file(path: Path, force: bool, option: str = "-o") -> Path:
     """Return a path to write to; refuse one where a file is, unless `force`."""
-    from shapelex.store.atomic import is_zarr_folder
+    from shapelex.files.atomic import is_zarr_folder
 
     if path.is_dir() and not is_zarr_folder(path):
         raise CommandError(f"{path} is a folder: name a file in it.")
@@ -61,7 +61,7 @@ def claim_table(path: Path, force: bool, option: str = "-o") -> Path:
 
     `option` is the one that names the table.
     """
-    from shapelex.store.table_file import TABLE_SUFFIXES, check_table_path
+    from shapelex.files.table_file import TABLE_SUFFIXES, check_table_path
 
     if path.suffix.lower() not in TABLE_SUFFIXES:
         raise typer.BadParameter(f"{path.name} must end in {', '.join(TABLE_SUFFIXES)}.", param_hint=option)
@@ -71,7 +71,7 @@ def claim_table(path: Path, force: bool, option: str = "-o") -> Path:
 
 def _check_sidecar(path: Path, option: str) -> None:
     """Refuse a path whose record would replace a file of others; that of an earlier run may go."""
-    from shapelex.store.sidecar import has_sidecar, sidecar_path
+    from shapelex.files.sidecar import has_sidecar, sidecar_path
 
     sidecar = sidecar_path(path)
     if sidecar.exists() and not has_sidecar(path):
@@ -97,7 +97,7 @@ def options_apart(words: Iterable[str]) -> list[str]:
 
 def output_paths(words: Iterable[str]) -> set[Path]:
     """Return the absolute paths that a command writes, with those of the records beside them."""
-    from shapelex.store.sidecar import sidecar_path
+    from shapelex.files.sidecar import sidecar_path
 
     named = {Path(value).absolute() for option, value in pairwise(options_apart(words)) if option in OUTPUT_OPTIONS}
     return named | {sidecar_path(path) for path in named if path.name}
@@ -105,7 +105,7 @@ def output_paths(words: Iterable[str]) -> set[Path]:
 
 def check_outputs_differ(words: Iterable[str]) -> None:
     """Refuse a command that would write two of its outputs to the same path: one of them would be lost."""
-    from shapelex.store.atomic import real_path
+    from shapelex.files.atomic import real_path
 
     seen: dict[Path, str] = {}
     for option, value in pairwise(options_apart(words)):
@@ -118,7 +118,7 @@ def check_outputs_differ(words: Iterable[str]) -> None:
 
 def record_run(seed: int | None = None, inputs: tuple[str | Path, ...] = ()) -> dict[str, Any]:
     """Return what makes the files of this command: its words, those before it, versions, seed and inputs."""
-    from shapelex.store.provenance import make_run
+    from shapelex.files.provenance import make_run
 
     current_report().note_inputs(inputs)
     return make_run(typed_command(), seed, map(str, inputs), output_paths(ARGUMENTS.get()))

@@ -38,7 +38,7 @@ class Step:
 
 def find_steps(files: Iterable[Path]) -> tuple[list[Step], list[dict[str, str]]]:
     """Return the steps that led to some files, and the different versions that made these files."""
-    from shapelex.store.provenance import read_run
+    from shapelex.files.provenance import read_run
 
     commands: dict[str, dict[str, Any]] = {}
     versions: list[dict[str, str]] = []
@@ -94,8 +94,8 @@ def _settings(name: str, arguments: list[str]) -> dict[str, Any]:
 
 def _describe(path: Path) -> dict[str, Any]:
     """Return what a file of shapes or a model holds; nothing for other files, or files that are gone."""
-    from shapelex.store.archive import read_header
-    from shapelex.store.atomic import is_zarr_folder
+    from shapelex.files.archive import read_header
+    from shapelex.files.atomic import is_zarr_folder
 
     is_archive = path.suffix.lower() == ".npz" and path.is_file()
     if not (is_archive or is_zarr_folder(path)):
@@ -126,7 +126,7 @@ def _describe_shapes(path: Path) -> dict[str, Any]:
 
 
 def _describe_model(path: Path) -> dict[str, Any]:
-    from shapelex.store.model_file import read_model
+    from shapelex.files.model_file import read_model
 
     model = read_model(path)
     return {"kind": model.kind, "space": repr(model.space), "rmse": model.results.get("rmse_")}

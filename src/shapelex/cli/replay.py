@@ -38,7 +38,7 @@ def replay(
 
     Example: shapelex replay model.npz --run -o again.npz
     """
-    from shapelex.store.provenance import read_run
+    from shapelex.files.provenance import read_run
 
     if again and out is None:
         raise typer.BadParameter("--run needs it: where the new file goes.", param_hint="-o")
@@ -76,7 +76,7 @@ def _words(command: str) -> list[str]:
 
 
 def _states(run: dict[str, Any], words: list[str]) -> dict[str, str]:
-    from shapelex.store.input_hashes import state_of_input
+    from shapelex.files.input_hashes import state_of_input
 
     return {one["path"]: state_of_input(one, output_paths(words)) for one in run.get("inputs", [])}
 
@@ -84,7 +84,7 @@ def _states(run: dict[str, Any], words: list[str]) -> dict[str, str]:
 def _with_earlier(states: dict[str, str]) -> dict[str, str]:
     """Return the states of inputs with those of the inputs of the commands that made them, where these are recorded."""
     from shapelex.exceptions import ShapeFileError
-    from shapelex.store.provenance import read_run
+    from shapelex.files.provenance import read_run
 
     found, pending = dict(states), list(states)
     while pending:

@@ -95,7 +95,7 @@ def report(
 def _read_predictions(path: Path) -> Any:
     """Read a table of predictions as text."""
     from shapelex.exceptions import reason_of
-    from shapelex.store.table_file import TABLE_SUFFIXES, read_table
+    from shapelex.files.table_file import TABLE_SUFFIXES, read_table
 
     if path.suffix.lower() not in TABLE_SUFFIXES:
         raise typer.BadParameter(f"{path.name} must end in {', '.join(TABLE_SUFFIXES)}.", param_hint="--predictions")
@@ -112,7 +112,7 @@ def _read_predictions(path: Path) -> Any:
 def _compare_inputs(predictions: Path, shapes: str, run: dict[str, Any], screen: Screen) -> None:
     """Say so where the record of a table of predictions names other shapes than those of the page."""
     from shapelex.exceptions import ShapeFileError
-    from shapelex.store.provenance import read_run
+    from shapelex.files.provenance import read_run
 
     try:
         before = {one["path"]: one["sha256"] for one in read_run(predictions).get("inputs", ())}
@@ -127,7 +127,7 @@ def _compare_inputs(predictions: Path, shapes: str, run: dict[str, Any], screen:
 
 def on_page(run: dict[str, Any]) -> dict[str, str]:
     """Return the record of a run in words, for the end of a page; replay reads it from there."""
-    from shapelex.store.provenance import INPUT
+    from shapelex.files.provenance import INPUT
 
     words = {"command": str(run["command"])}
     if run["earlier"]:

@@ -148,7 +148,7 @@ def sequence(
     dictionary = load_dictionary(model)
     found = read_shapes_for(dictionary, shapes, screen)
     import shapelex as sx
-    from shapelex.store.table_file import write_table
+    from shapelex.files.table_file import write_table
 
     _check_series(found, shapes, screen)
     chosen = _series_of(found, series)
@@ -188,7 +188,7 @@ def sequence(
         )
         screen.wrote(drawing)
     if film is not None:
-        from shapelex.store.provenance import write_sidecar
+        from shapelex.files.provenance import write_sidecar
 
         with screen.progress("drawing"):
             result.save_movie(film, found, series=chosen)

@@ -35,8 +35,8 @@ def write_shapes(shapes: Any, path: Path, run: dict[str, Any], force: bool, *, s
     from being taken for formulas.
     """
     import shapelex as sx
+    from shapelex.files.provenance import write_sidecar
     from shapelex.io.write import find_writable
-    from shapelex.store.provenance import write_sidecar
 
     shapes = shapes.replace(provenance={**shapes.provenance, "run": run})
     claim_file(path, force)

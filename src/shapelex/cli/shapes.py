@@ -59,7 +59,7 @@ def count_incomplete(shapes: Any) -> int:
 def read_shapes_for(model: "ShapeDictionary", path: str, screen: Screen) -> "ShapeSet":
     """Read shapes in the space of a model; closed outlines are resampled or fitted like those of the model."""
     import shapelex as sx
-    from shapelex.store.provenance import zarr_attributes
+    from shapelex.files.provenance import zarr_attributes
 
     # Incomplete shapes are coded by the landmarks that they have.
     wanted = {"missing": "allow"} if isinstance(model.space_, sx.Landmarks) else {}
@@ -206,7 +206,7 @@ def make_space(kind: str, n_points: int, closed: bool) -> "Space":
 def with_hint(error: ShapelexError, path: str, command: str) -> ShapelexError:
     """Return an error that says which command to run first, where that helps."""
     from shapelex.exceptions import CodesError
-    from shapelex.store.code_files import SUFFIXES, read_codes
+    from shapelex.files.code_files import SUFFIXES, read_codes
 
     if Path(path).suffix.lower() in SUFFIXES:
         with suppress(CodesError, OSError):

@@ -30,9 +30,9 @@ def open_stored_shapes(path: str, *, whatever_size: bool = False) -> "ShapeSet |
     import shapelex as sx
     from shapelex.cli.shapes import with_hint
     from shapelex.exceptions import ShapelexError
+    from shapelex.files.archive import read_header
+    from shapelex.files.atomic import is_zarr_folder
     from shapelex.io.stored_shapes import SHAPES_FORMAT, is_large
-    from shapelex.store.archive import read_header
-    from shapelex.store.atomic import is_zarr_folder
 
     file = Path(path)
     is_array = file.suffix.lower() == ".npy" and file.is_file()
@@ -63,8 +63,8 @@ def assembled_shapes(
     paths: Sequence[str], target: Path, screen: Screen, **options: Any
 ) -> "Iterator[ShapeSet | AssembledShapes]":
     """Read shapes that may be more than memory holds; what does not fit waits beside the file that is made of them."""
+    from shapelex.files.atomic import work_folder
     from shapelex.io.read import read_to
-    from shapelex.store.atomic import work_folder
 
     current_report().note_inputs(paths)
     with work_folder(target) as folder:

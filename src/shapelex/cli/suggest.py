@@ -91,7 +91,7 @@ def suggest(
     screen.say(str(advice))
     screen.say(f"\nNext: shapelex learn {shapes} -o model.npz --atoms {advice.n_atoms} --nonzero {advice.n_nonzero}")
     if target is not None:
-        from shapelex.store.table_file import write_table
+        from shapelex.files.table_file import write_table
 
         write_table(target, [{name: advice.surface[name] for name in advice.surface.columns}], run)
         screen.wrote(target)

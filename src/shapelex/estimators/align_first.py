@@ -17,6 +17,7 @@ from shapelex.estimators.dictionary_learning import (
     DictionaryLearner,
     found_attributes,
 )
+from shapelex.files.schema import Array, Schema
 from shapelex.geometry import mean_shape
 from shapelex.geometry.alignment import rotations_onto
 from shapelex.learning import Learner, LearningOptions
@@ -24,7 +25,6 @@ from shapelex.learning.one_pass import PassSums
 from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.spaces import Space
 from shapelex.spaces.base import PlainRows
-from shapelex.store.schema import Array, Schema
 
 
 @dataclass(eq=False, repr=False)

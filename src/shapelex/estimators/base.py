@@ -27,6 +27,8 @@ from shapelex.exceptions import (
     PreparationError,
     PreparationWarning,
 )
+from shapelex.files.model_file import save_estimator
+from shapelex.files.schema import Schema
 from shapelex.geometry import register
 from shapelex.plotting import plot_atoms
 from shapelex.shapes import ShapeSet
@@ -35,8 +37,6 @@ from shapelex.shapes.preparation import Preparation
 from shapelex.shapes.storage import Shapes
 from shapelex.shapes.thumbnails import html_with_thumbnails
 from shapelex.spaces import Space
-from shapelex.store.model_file import save_estimator
-from shapelex.store.schema import Schema
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

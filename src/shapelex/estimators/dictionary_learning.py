@@ -24,12 +24,12 @@ from shapelex._validation import check_count
 from shapelex.coding import SparseCodes, decode
 from shapelex.estimators.base import AtomPlotMixin, ShapeReconstructor, check_dense_codes, count_jobs
 from shapelex.exceptions import CodesError
+from shapelex.files.schema import Array, Count, Number, Part
 from shapelex.learning import Learner, LearningOptions
 from shapelex.learning.checkpoint import Checkpoint
 from shapelex.learning.one_pass import PassSums
 from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Space
-from shapelex.store.schema import Array, Count, Number, Part
 
 try:
     from sklearn import callback

@@ -14,13 +14,13 @@ from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import check_choice, check_count, check_flag, name_rows
 from shapelex.estimators.base import ShapeReconstructor, all_or_nothing, check_dense_codes
 from shapelex.exceptions import ParameterError, ShapeInputError
+from shapelex.files.schema import Array, Count, Number, Schema
 from shapelex.geometry import mean_shape
 from shapelex.geometry.alignment import remove_along, rotations_onto
 from shapelex.geometry.distances import DISTANCE_KINDS, row_distances
 from shapelex.geometry.geodesics import exp_rows, log_rows
 from shapelex.spaces import Space
 from shapelex.spaces.base import row_norms
-from shapelex.store.schema import Array, Count, Number, Schema
 
 # How far the norms of modes in a file may be from 1, in either precision.
 _ROUNDING = 1e-3

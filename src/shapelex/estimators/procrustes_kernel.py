@@ -13,11 +13,11 @@ from shapelex._validation import as_numeric_array, check_choice, check_number, c
 from shapelex.coding import SparseCodes, encode_rows, residual_norms
 from shapelex.estimators.base import SavedEstimator, all_or_nothing, check_dense_codes
 from shapelex.exceptions import CodesError, ParameterError
+from shapelex.files.schema import Array, Count, Number, Schema
 from shapelex.geometry.alignment import resolve_space
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.shapes.storage import Shapes
 from shapelex.spaces import Space, from_columns
-from shapelex.store.schema import Array, Count, Number, Schema
 
 
 @dataclass(eq=False, repr=False)

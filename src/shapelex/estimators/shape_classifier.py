@@ -24,8 +24,8 @@ from shapelex.estimators.folds import Fold, check_units, make_folds
 from shapelex.estimators.outline_registration import OutlineRegistration
 from shapelex.estimators.shape_dictionary_classifier import ProbabilityClassifier, check_labels, number_classes
 from shapelex.exceptions import ShapeInputError
+from shapelex.files.schema import Array, Fields, Labels, Part, Schema
 from shapelex.spaces import Landmarks, Space
-from shapelex.store.schema import Array, Fields, Labels, Part, Schema
 
 _BLOCK_ROWS = 2048
 # Landmarks of an open space with at least so many points are taken for a curve.

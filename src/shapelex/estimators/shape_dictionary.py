@@ -34,6 +34,9 @@ from shapelex.estimators.dictionary_learning import (
     found_attributes,
 )
 from shapelex.exceptions import ParameterError
+from shapelex.files.code_files import CodeBlock, write_codes
+from shapelex.files.provenance import make_run
+from shapelex.files.schema import Array, Count, Group, Number, Schema
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.geometry.matching import DictionaryStability
 from shapelex.learning import Learner, LearningOptions
@@ -44,9 +47,6 @@ from shapelex.shapes import ShapeSet
 from shapelex.shapes.preparation import Preparation
 from shapelex.shapes.storage import Shapes
 from shapelex.spaces import Space
-from shapelex.store.code_files import CodeBlock, write_codes
-from shapelex.store.provenance import make_run
-from shapelex.store.schema import Array, Count, Group, Number, Schema
 
 if TYPE_CHECKING:
     from shapelex.report.inline import InlinePage

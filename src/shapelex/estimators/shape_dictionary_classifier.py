@@ -24,11 +24,11 @@ from shapelex.estimators.dictionary_learning import (
 from shapelex.estimators.folds import make_folds
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import ParameterError, ShapeInputError
+from shapelex.files.model_file import EstimatorList
+from shapelex.files.schema import Array, Count, Labels, Number, OtherSpace, Schema
 from shapelex.geometry.means import full_mean
 from shapelex.learning import LearningOptions
 from shapelex.spaces import CustomSpace, Space
-from shapelex.store.model_file import EstimatorList
-from shapelex.store.schema import Array, Count, Labels, Number, OtherSpace, Schema
 
 # Close to the least log loss on held-out shapes of the two sets on which it was tried, for all dictionary sizes.
 _TEMPERATURE_SHARE = 0.25

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 
 from shapelex._messages import marked_text, parameter
 from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeFileError
+from shapelex.files.atomic import is_zarr_folder, real_path, recover
 from shapelex.io.guards import files_below
 from shapelex.io.registry import FORMATS, Format, find_format
 from shapelex.shapes.sheet import MASK_NAME
-from shapelex.store.atomic import is_zarr_folder, real_path, recover
 
 PathLike: TypeAlias = str | os.PathLike[str]
 

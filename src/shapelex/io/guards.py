@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from shapelex.exceptions import ShapeFileError
-from shapelex.store.guards import MAX_BYTES, check_regular, check_swelling, zip_members
+from shapelex.files.guards import MAX_BYTES, check_regular, check_swelling, zip_members
 
 GZIP_MARK = b"\x1f\x8b"
 

@@ -7,12 +7,12 @@ from typing import Any, BinaryIO
 from shapelex._messages import Message, parameter
 from shapelex._validation import check_choice, check_flag
 from shapelex.exceptions import EmptySetError, ParameterTypeError, ShapeFileError
+from shapelex.files.atomic import is_zarr_folder, write_atomically
+from shapelex.files.provenance import installed_versions
 from shapelex.io.file_list import PathLike
 from shapelex.io.registry import FORMATS, Format
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.set import join_blocks
-from shapelex.store.atomic import is_zarr_folder, write_atomically
-from shapelex.store.provenance import installed_versions
 
 
 def write(

@@ -10,9 +10,7 @@ from numba.core import event
 
 logger = logging.getLogger(__name__)
 
-NOTICE = (
-    "Compiling numerical kernels for their first use on this machine (some 10 seconds); later runs load them."
-)
+NOTICE = "Compiling numerical kernels for their first use on this machine (some 10 seconds); later runs load them."
 
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:

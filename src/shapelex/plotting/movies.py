@@ -8,6 +8,7 @@ import numpy as np
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import check_choice, check_count, check_positive
 from shapelex.exceptions import CodesError, ShapeInputError
+from shapelex.files.atomic import put_in_place, work_folder
 from shapelex.plotting.axes import clear_axes
 from shapelex.plotting.curves import curve_points
 from shapelex.plotting.drawing import spread_rows
@@ -20,7 +21,6 @@ from shapelex.plotting.time_axis import TimeAxis, time_axis
 from shapelex.plotting.weights_in_time import choose_atoms, dense_codes, plot_weights, usual_limit
 from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
-from shapelex.store.atomic import put_in_place, work_folder
 
 if TYPE_CHECKING:
     from shapelex.coding import SparseCodes

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from shapelex._validation import check_choice, check_positive
+from shapelex.files.atomic import write_atomically
 from shapelex.plotting.style import import_matplotlib, style
-from shapelex.store.atomic import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,12 +12,12 @@ from shapelex._typing import ArrayLike
 from shapelex._validation import check_count, check_flag
 from shapelex.estimators import ShapeDictionary
 from shapelex.exceptions import ParameterError, ParameterTypeError
+from shapelex.files.atomic import real_path, write_atomically
 from shapelex.report.document import make_document
 from shapelex.report.payload import make_payload
 from shapelex.report.shapes import read_shapes
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks
-from shapelex.store.atomic import real_path, write_atomically
 
 _log = logging.getLogger(__name__)
 

@@ -14,12 +14,12 @@ from shapelex._typing import ComplexArray
 from shapelex._validation import as_numeric_array
 from shapelex.coding import SparseCodes
 from shapelex.exceptions import CodesError, ParameterTypeError
+from shapelex.files.code_files import StoredCodes
 from shapelex.geometry.alignment import phases
 from shapelex.geometry.means import full_mean
 from shapelex.spaces import Space
 from shapelex.spaces.base import row_norms
 from shapelex.statistics.data import as_columns, check_magnitude
-from shapelex.store.code_files import StoredCodes
 
 if TYPE_CHECKING:
     import pandas as pd

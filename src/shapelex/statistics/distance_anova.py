@@ -12,6 +12,7 @@ from shapelex._validation import check_choice, check_count, is_data_frame
 from shapelex.coding import SparseCodes
 from shapelex.estimators.base import as_generator
 from shapelex.exceptions import ParameterError, ShapeInputError
+from shapelex.files.code_files import StoredCodes
 from shapelex.geometry import pairwise_distances
 from shapelex.geometry.distances import DISTANCE_KINDS
 from shapelex.statistics.code_input import read_code_input
@@ -19,7 +20,6 @@ from shapelex.statistics.data import as_columns, check_magnitude, read_input
 from shapelex.statistics.grouping import Grouping, read_groups
 from shapelex.statistics.permutations import p_values
 from shapelex.statistics.results import Result, Sample, format_table, plural
-from shapelex.store.code_files import StoredCodes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,13 +21,13 @@ from shapelex._messages import format_option
 from shapelex._typing import FloatArray
 from shapelex._validation import check_choice, check_flag
 from shapelex.exceptions import ParameterError, ShapeFileError
+from shapelex.files.table_file import without_formula
 from shapelex.io.numbers import MISSING_WORDS
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import TableLayout, looks_like_names
 from shapelex.io.table_shapes import Chunk, Table, parse_chunk, table_records
 from shapelex.io.text_file import TextFile, open_text
 from shapelex.shapes import ShapeSet
-from shapelex.store.table_file import without_formula
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,6 +14,8 @@ from shapelex._messages import format_option
 from shapelex._typing import ColumnLayout
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError, reason_of
+from shapelex.files.provenance import KEY
+from shapelex.files.table_file import parquet_parts
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import LAYOUTS, TableLayout, is_known_name
 from shapelex.io.table_shapes import Chunk, Table, parse_chunk, table_records
@@ -21,8 +23,6 @@ from shapelex.shapes.columns import Column
 from shapelex.shapes.set import ShapeSet, description_columns
 from shapelex.shapes.sheet import as_text, as_value
 from shapelex.spaces import Landmarks, to_columns
-from shapelex.store.provenance import KEY
-from shapelex.store.table_file import parquet_parts
 
 if TYPE_CHECKING:
     import pandas as pd

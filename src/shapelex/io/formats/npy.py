@@ -11,10 +11,10 @@ from shapelex._messages import format_option, marked_text
 from shapelex._typing import ColumnLayout
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
+from shapelex.files.archive import read_array
 from shapelex.io.stored_shapes import landmarks_in_file
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks, from_columns
-from shapelex.store.archive import read_array
 
 
 def read_set(path: Path, layout: ColumnLayout | None = None) -> ShapeSet:

@@ -19,12 +19,12 @@ from shapelex._messages import format_option
 from shapelex._typing import ComplexArray
 from shapelex._validation import check_choice, check_flag
 from shapelex.exceptions import ShapeFileError
+from shapelex.files.guards import MAX_BYTES
 from shapelex.io.numbers import DECIMAL_POINT, format_number, parse_pairs
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.text_file import open_text
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks
-from shapelex.store.guards import MAX_BYTES
 
 _START = re.compile(r"^[ \t]*LM3?[ \t]*=", re.IGNORECASE | re.MULTILINE)
 _LONGEST_KEY = 80

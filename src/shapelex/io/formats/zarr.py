@@ -14,14 +14,14 @@ import numpy as np
 from shapelex._extras import load_zarr
 from shapelex._typing import ColumnLayout
 from shapelex.exceptions import ShapeFileError, reason_of
+from shapelex.files.atomic import replace_folder
+from shapelex.files.zarr_folder import check_size, check_whole, is_small_folder, open_zarr
 from shapelex.io.stored_shapes import SHAPES_FORMAT, header_of, landmarks_in_file, parts_of_header
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import METADATA, in_file
 from shapelex.shapes.set import join_blocks
 from shapelex.shapes.storage import FileShapes
 from shapelex.spaces import from_columns
-from shapelex.store.atomic import replace_folder
-from shapelex.store.zarr_folder import check_size, check_whole, is_small_folder, open_zarr
 
 logger = logging.getLogger(__name__)
 

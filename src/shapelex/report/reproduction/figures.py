@@ -8,6 +8,7 @@ import numpy as np
 
 from shapelex._typing import FloatArray, IntArray
 from shapelex.coding import SparseCodes, encode
+from shapelex.files.provenance import write_sidecar
 from shapelex.plotting import (
     plot_atoms,
     plot_code,
@@ -20,7 +21,6 @@ from shapelex.plotting import (
     style,
 )
 from shapelex.report.reproduction.measure import ALIGN_FIRST, OURS, SetResult
-from shapelex.store.provenance import write_sidecar
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from shapelex.exceptions import CheckpointError
-from shapelex.store.archive import Arrays, read_archive, write_archive
-from shapelex.store.atomic import work_folder, write_atomically
+from shapelex.files.archive import Arrays, read_archive, write_archive
+from shapelex.files.atomic import work_folder, write_atomically
 
 _MAGIC = b"shapelex checkpoint 2\n"
 _MAGIC_0_1_0 = b"shapelex checkpoint 1\n"

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 
 from shapelex.exceptions import ModelFileError
+from shapelex.files.archive import as_plain, build_space, describe_space
 from shapelex.spaces import Space
-from shapelex.store.archive import as_plain, build_space, describe_space
 
 _DTYPES = {
     "complex": (np.complex64, np.complex128),

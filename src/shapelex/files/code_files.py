@@ -15,12 +15,12 @@ import numpy as np
 from shapelex._extras import load_zarr
 from shapelex._typing import FloatArray
 from shapelex.exceptions import CodesError, reason_of
+from shapelex.files.archive import check_header, read_archive, write_archive
+from shapelex.files.atomic import recover, replace_folder, write_atomically
+from shapelex.files.guards import LARGE_BYTES
+from shapelex.files.table_file import TABLE_SUFFIXES, read_table, write_table
+from shapelex.files.zarr_folder import check_size, check_whole, is_small_folder, open_zarr
 from shapelex.shapes.columns import as_column
-from shapelex.store.archive import check_header, read_archive, write_archive
-from shapelex.store.atomic import recover, replace_folder, write_atomically
-from shapelex.store.guards import LARGE_BYTES
-from shapelex.store.table_file import TABLE_SUFFIXES, read_table, write_table
-from shapelex.store.zarr_folder import check_size, check_whole, is_small_folder, open_zarr
 
 if TYPE_CHECKING:
     # At runtime it is imported where it is used: numba, which comes with it, takes longer than reading errors alone.

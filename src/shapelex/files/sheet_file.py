@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from shapelex._extras import load_openpyxl
 from shapelex._messages import format_option
 from shapelex.exceptions import ShapeFileError
-from shapelex.store.guards import check_regular, check_swelling, zip_members
+from shapelex.files.guards import check_regular, check_swelling, zip_members
 
 if TYPE_CHECKING:
     import pandas as pd

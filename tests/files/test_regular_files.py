@@ -9,7 +9,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import CheckpointError, CodesError, ModelFileError, ShapeFileError
-from shapelex.store.provenance import read_run
+from shapelex.files.provenance import read_run
 from tests.io.conftest import check_refused
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no such files on Windows")

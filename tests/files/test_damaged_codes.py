@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 import shapelex as sx
 from shapelex.exceptions import CodesError
-from shapelex.store.code_files import SUFFIXES, describe_codes, read_code_errors, write_codes
+from shapelex.files.code_files import SUFFIXES, describe_codes, read_code_errors, write_codes
 from tests.io.conftest import check_refused, little_memory
 
 TABLES = (".csv", ".tsv", ".parquet", ".xlsx")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from shapelex.exceptions import ShapeFileError
-from shapelex.store.sidecar import has_sidecar, sidecar_path
+from shapelex.files.sidecar import has_sidecar, sidecar_path
 
 
 def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:

@@ -75,7 +75,7 @@ def test_a_failed_write_loses_nothing(saved, tmp_path, monkeypatch):
     def full_disk(*arguments, **keywords):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("shapelex.store.archive.np.savez", full_disk)
+    monkeypatch.setattr("shapelex.files.archive.np.savez", full_disk)
     check_refused("No space left", sx.load(saved).save, path, overwrite=True, error=OSError)
     assert path.read_bytes() == saved.read_bytes()
     assert [p.name for p in tmp_path.iterdir()] == ["model.npz"]

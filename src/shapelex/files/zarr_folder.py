@@ -12,8 +12,8 @@ from typing import Any
 
 from shapelex._extras import load_zarr
 from shapelex.exceptions import ShapeFileError
-from shapelex.store.atomic import real_path
-from shapelex.store.guards import FREE_BYTES
+from shapelex.files.atomic import real_path
+from shapelex.files.guards import FREE_BYTES
 
 _MAX_CHUNK = 1 << 31
 # Beyond what real numbers can be compressed to; chunks that were never written take no room at all.
@@ -26,7 +26,7 @@ def open_zarr(path: Path) -> tuple[dict[str, Any] | None, dict[str, Any]]:
     """Return attributes and arrays of a group; of a folder that is one array, None and that array under no name."""
     zarr = load_zarr()
     _check_folder(path)
-    from shapelex.store import zarr_text
+    from shapelex.files import zarr_text
 
     # The configuration belongs to the whole process.
     with _LOCK, zarr.config.set(zarr_text.CHECKED):

@@ -16,11 +16,11 @@ from typing import Any
 from shapelex import __version__
 from shapelex._extras import load_pyarrow
 from shapelex.exceptions import ShapeFileError
-from shapelex.store.archive import read_header
-from shapelex.store.atomic import is_zarr_folder, write_atomically
-from shapelex.store.guards import check_regular
-from shapelex.store.input_hashes import describe_input
-from shapelex.store.sidecar import read_sidecar, sidecar_path
+from shapelex.files.archive import read_header
+from shapelex.files.atomic import is_zarr_folder, write_atomically
+from shapelex.files.guards import check_regular
+from shapelex.files.input_hashes import describe_input
+from shapelex.files.sidecar import read_sidecar, sidecar_path
 
 KEY = "shapelex"
 """Name of the record in the metadata of files that have named entries."""
@@ -72,7 +72,7 @@ def make_run(
 ) -> dict[str, Any]:
     """Describe this run as JSON values, with the commands that made its inputs, in order, under ``earlier``.
 
-    Under ``inputs`` are their sizes and hashes, see :mod:`shapelex.store.input_hashes`; the absolute paths `outputs` do
+    Under ``inputs`` are their sizes and hashes, see :mod:`shapelex.files.input_hashes`; the absolute paths `outputs` do
     not count in folders that hold both.
     """
     inputs = list(dict.fromkeys(inputs))

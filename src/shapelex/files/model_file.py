@@ -14,9 +14,7 @@ import numpy as np
 
 from shapelex._messages import Message, parameter
 from shapelex.exceptions import ModelFileError, ShapelexError, reason_of
-from shapelex.shapes.preparation import preparation_of_header, preparation_to_json
-from shapelex.spaces import Space
-from shapelex.store.archive import (
+from shapelex.files.archive import (
     Arrays,
     as_plain,
     build_space,
@@ -25,9 +23,11 @@ from shapelex.store.archive import (
     read_archive,
     write_archive,
 )
-from shapelex.store.atomic import write_atomically
-from shapelex.store.provenance import installed_versions
-from shapelex.store.schema import Count, Fields, Part, Schema
+from shapelex.files.atomic import write_atomically
+from shapelex.files.provenance import installed_versions
+from shapelex.files.schema import Count, Fields, Part, Schema
+from shapelex.shapes.preparation import preparation_of_header, preparation_to_json
+from shapelex.spaces import Space
 
 FORMAT_NAME = "shapelex model"
 FORMAT_VERSION = 1

@@ -1,7 +1,7 @@
 """Tables as files, for statistics elsewhere: columns come in; CSV, TSV, Excel or Parquet goes out, and back.
 
 CSV, TSV and Excel have no place for the record of a run, so it goes into a sidecar; see
-:mod:`shapelex.store.provenance`.
+:mod:`shapelex.files.provenance`.
 """
 
 import csv
@@ -17,10 +17,10 @@ import numpy as np
 
 from shapelex._extras import load_openpyxl, load_pyarrow
 from shapelex.exceptions import ShapeFileError
-from shapelex.store.atomic import write_atomically
-from shapelex.store.guards import check_regular, check_swelling
-from shapelex.store.provenance import KEY, write_sidecar
-from shapelex.store.sheet_file import read_rows, rows_as_frame, write_sheet
+from shapelex.files.atomic import write_atomically
+from shapelex.files.guards import check_regular, check_swelling
+from shapelex.files.provenance import KEY, write_sidecar
+from shapelex.files.sheet_file import read_rows, rows_as_frame, write_sheet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +50,7 @@ def write_table(
         The next rows, as columns of one length by name; all blocks have the same names. NaN and, in integers, masked
         entries are empty. Blocks are asked for while the table is written.
     run : mapping
-        What made it, see :func:`~shapelex.store.provenance.make_run`.
+        What made it, see :func:`~shapelex.files.provenance.make_run`.
     safe_cells : bool, default False
         Whether text in CSV and TSV that a spreadsheet would take for a formula, since it begins with ``=``, ``+``,
         ``-`` or ``@``, gets an apostrophe before it. In Excel workbooks and Parquet, text is never a formula.

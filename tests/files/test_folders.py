@@ -7,14 +7,14 @@ from unittest import mock
 import pytest
 
 import shapelex as sx
-from shapelex.store import atomic
+from shapelex.files import atomic
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no locks of folders on Windows")
 
 
 def run_python(code, *arguments):
     """Return the exit status of another process that runs some code."""
-    before = "import os, sys\nfrom pathlib import Path\nfrom shapelex.store import atomic\n"
+    before = "import os, sys\nfrom pathlib import Path\nfrom shapelex.files import atomic\n"
     return subprocess.run([sys.executable, "-c", before + code, *map(str, arguments)], check=False).returncode
 
 
@@ -112,7 +112,7 @@ def test_a_folder_that_is_replaced_is_always_there(tmp_path):
     target = tmp_path / "out.zarr"
     target.mkdir()
     code = (
-        "import sys; from pathlib import Path; from shapelex.store.atomic import replace_folder\n"
+        "import sys; from pathlib import Path; from shapelex.files.atomic import replace_folder\n"
         "for _ in range(100):\n"
         "    with replace_folder(Path(sys.argv[1])) as partial: partial.mkdir()"
     )

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.lib import format as npy
 
 from shapelex.exceptions import UnsupportedBySpaceError
+from shapelex.files.guards import check_regular
 from shapelex.shapes.files import are_characters
 from shapelex.spaces import BSpline, CustomSpace, HermiteSpline, Landmarks, Space
-from shapelex.store.guards import check_regular
 
 HEADER = "header"
 HEADER_LIMIT = 1 << 24
