@@ -42,7 +42,7 @@ from shapelex.geometry.matching import DictionaryStability
 from shapelex.learning import Learner, LearningOptions
 from shapelex.learning.one_pass import PassSums
 from shapelex.learning.sampling import draw_rows, open_incomplete, take_part
-from shapelex.learning.stability import STABILITY_ROWS, measure_stability
+from shapelex.learning.descent import STABILITY_ROWS, measure_stability
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.preparation import Preparation
 from shapelex.shapes.storage import Shapes

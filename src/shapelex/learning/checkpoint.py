@@ -14,9 +14,8 @@ import numpy as np
 from shapelex.exceptions import CheckpointError, CheckpointWarning, reason_of
 from shapelex.files.archive import as_plain
 from shapelex.files.checkpoint_file import previous_path, read_checkpoint, write_checkpoint
-from shapelex.learning.descent import Learner, LearningState
+from shapelex.learning.descent import Learner, LearningState, make_plan
 from shapelex.learning.one_pass import PassSums
-from shapelex.learning.options import make_plan
 
 logger = logging.getLogger("shapelex")
 

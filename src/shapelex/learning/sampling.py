@@ -9,9 +9,9 @@ from shapelex.geometry.means import incomplete_mean
 from shapelex.shapes.storage import ArrayShapes, Shapes
 from shapelex.spaces import Landmarks, Space
 
+# Shapes of several random stretches are shuffled together, up to so many bytes: batches then mix shapes that are far
+# apart in a file.
 SHUFFLED_BYTES = 1 << 25
-"""Shapes of several random stretches are shuffled together, up to so many bytes: batches then mix shapes that are far
-apart in a file."""
 
 
 class IncompleteShapes(ArrayShapes):

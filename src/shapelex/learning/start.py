@@ -18,11 +18,11 @@ from shapelex.spaces.base import row_norms
 
 AnyRows = TypeVar("AnyRows", ComplexArray, FloatArray)
 
+# Rows that atoms are drawn from; a larger set is first thinned to as many, drawn at random.
 MAX_CANDIDATES = 50_000
-"""Rows that atoms are drawn from; a larger set is first thinned to as many, drawn at random."""
 
+# Rounds of k-means, with one atom per shape, after the tree.
 _N_MEANS = 20
-"""Rounds of k-means, with one atom per shape, after the tree."""
 
 # Shapes whose squared full distance is a rounding error are the same shape.
 _SAME_SHAPE = 64.0
