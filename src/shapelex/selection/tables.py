@@ -1,4 +1,4 @@
-"""Tidy tables of measurements, and the elbow beyond which larger dictionaries improve little."""
+"""Tidy tables of measurements, which callers watch as they grow."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,15 +13,8 @@ from shapelex.shapes.thumbnails import html_text
 
 logger = logging.getLogger("shapelex")
 
+# Errors below this count as zero: shapes are not measured to a thousandth of their size.
 PRECISION = 1e-3
-"""Errors below this count as zero: shapes are not measured to a thousandth of their size."""
-
-LEAST_STEP = 0.1
-"""Smallest fraction by which one more atom per shape must lower the held-out error."""
-
-# A smaller size of similar error is preferred only where the stability of its atoms is higher by this much.
-_WORTHWHILE_STABILITY = 0.15
-_CLOSE_ERROR = 1.03
 
 Row = dict[str, Any]
 Progress = Callable[[int, int, Row], bool | None]
@@ -286,54 +279,6 @@ class AtomStability(TidyTable):
         table.index = [f"{size} atoms" for size in table["n_atoms"]]
         shown = table[["distance", "chance", "reproducible", "stability"]].rename(columns={"chance": "by chance"})
         return "" if table.empty else shown.to_string(float_format="{:.3f}".format, col_space=13)
-
-
-def choose(surface: ErrorSurface, min_gain: float) -> tuple[int, int]:
-    """Return size and sparsity at the elbow of a surface."""
-    cells = sorted({(int(row["n_atoms"]), int(row["n_nonzero"])) for row in surface.rows()})
-    _, n_nonzero = min(cells, key=lambda cell: (surface.description_length(*cell), cell))
-    n_atoms = choose_size(surface, n_nonzero, min_gain)
-    # With many coordinates the weights add little to the description, so the error must fall by LEAST_STEP as well.
-    while n_nonzero > 1 and (n_atoms, n_nonzero - 1) in cells:
-        step = surface.rmse(n_atoms, n_nonzero) / surface.rmse(n_atoms, n_nonzero - 1)
-        if step <= 1 - LEAST_STEP:
-            break
-        n_nonzero -= 1
-        n_atoms = choose_size(surface, n_nonzero, min_gain)
-    return n_atoms, n_nonzero
-
-
-def choose_size(surface: ErrorSurface, n_nonzero: int, min_gain: float) -> int:
-    """Return the size beyond which each further atom lowers the error by less than `min_gain`, at one sparsity.
-
-    The decrease is measured along the lower convex hull of the logarithm of the error, so that a size whose dictionary
-    was learned badly does not hide the decrease at larger sizes.
-    """
-    sizes = np.array(surface.sizes(n_nonzero))
-    errors = np.log([max(surface.rmse(size, n_nonzero), PRECISION) for size in sizes])
-    here = 0
-    while here < len(sizes) - 1:
-        slopes = (errors[here + 1 :] - errors[here]) / (sizes[here + 1 :] - sizes[here])
-        if slopes.min() > np.log1p(-min_gain):
-            break
-        # The next point of the hull is that of the steepest descent.
-        here += 1 + int(slopes.argmin())
-    return int(sizes[here])
-
-
-def close_sizes(surface: ErrorSurface, n_atoms: int, n_nonzero: int) -> list[int]:
-    """Return a size and the smaller ones of nearly the same error, in ascending order."""
-    limit = _CLOSE_ERROR * surface.rmse(n_atoms, n_nonzero)
-    return [size for size in surface.sizes() if size <= n_atoms and surface.rmse(size, n_nonzero) <= limit]
-
-
-def most_stable(surface: ErrorSurface, stability: AtomStability, n_atoms: int, n_nonzero: int) -> int:
-    """Return a smaller size of nearly the same error and clearly higher stability, if there is one."""
-    best = n_atoms
-    for size in close_sizes(surface, n_atoms, n_nonzero):
-        if stability.of(size) > stability.of(best) + _WORTHWHILE_STABILITY:
-            best = size
-    return best
 
 
 def print_percent(table: pd.DataFrame, corner: str) -> str:
