@@ -23,8 +23,8 @@ from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_choice, check_count
 from shapelex.exceptions import DatasetUnavailableError, ShapeFileError, reason_of
 from shapelex.geometry.resampling import resample
-from shapelex.io import read
 from shapelex.io.contours import check_closed_space, fit_outline, start_at_top
+from shapelex.io.read import read
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.summary import signed_areas
 

@@ -5,7 +5,7 @@ import json
 import logging
 import time
 import warnings
-from dataclasses import fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -127,17 +127,15 @@ def _describe_fit(learner: Learner, random_state: Any) -> dict[str, Any]:
     return described
 
 
-def _described(part: LearningState | PassSums, prefix: str = "") -> dict[str, Any]:
-    """Return the arrays and JSON values of a state; names of those of sums begin with that of their field."""
+def _described(learner: Learner) -> dict[str, Any]:
+    """Return where a fit stands as numbers and arrays; those of sums have names such as ``best.gram``."""
     described: dict[str, Any] = {}
-    for field in fields(part):
-        value = getattr(part, field.name)
-        if isinstance(value, PassSums):
-            described |= _described(value, f"{field.name}.")
-        elif value is not None:
-            # Later passes go on with the list.
-            described[prefix + field.name] = [*value] if isinstance(value, list) else value
-    return described
+    # A copy: the curve still grows.
+    for name, value in asdict(learner).items():
+        described |= (
+            {f"{name}.{key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
+        )
+    return {name: value for name, value in described.items() if value is not None}
 
 
 def _restored(described: dict[str, Any], n_stages: int) -> LearningState:

@@ -19,7 +19,7 @@ from scipy.linalg import lapack, pinvh
 from shapelex._messages import parameter
 from shapelex._typing import BoolArray, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import check_choice, check_count, check_not_negative, check_number
-from shapelex.coding.coders import AUTO_MAX_SUPPORTS, CODERS, Coding
+from shapelex.coding.coders import AUTO_MAX_SUPPORTS, CODERS, Coding, check_nonzero
 from shapelex.coding.torch.device_coder import has_device
 from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError
 from shapelex.geometry.distances import DISTANCE_KINDS
@@ -111,16 +111,13 @@ class LearningOptions:
     is_fast: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        for name, least in (("n_atoms", 1), ("n_nonzero", 1), ("n_restarts", 1), ("max_iter", 0)):
-            check_count(getattr(self, name), least, name)
-        for name, least in (("n_swaps", 0), ("batch_size", 1)):
-            if getattr(self, name) is not None:
+        counts = {"n_atoms": 1, "n_nonzero": 1, "n_restarts": 1, "max_iter": 0, "n_swaps": 0, "batch_size": 1}
+        for name, least in counts.items():
+            if name not in ("n_swaps", "batch_size") or getattr(self, name) is not None:
                 check_count(getattr(self, name), least, name)
         for name in ("weight_penalty", "tol"):
             check_not_negative(getattr(self, name), name)
-        if self.n_nonzero > self.n_atoms:
-            n_atoms = parameter("n_atoms", self.n_atoms)
-            raise ParameterError(f"{parameter('n_nonzero')} must be between 1 and {n_atoms}, got {self.n_nonzero}.")
+        check_nonzero(self.n_nonzero, self.n_atoms, self.n_atoms, None)
         check_choice(self.coder, ("auto", *CODERS), "coder")
         check_choice(self.distance, DISTANCE_KINDS, "distance")
         if isinstance(self.init, str):
@@ -169,30 +166,29 @@ class Stage:
 
     kind: str
     n_passes: int
-    tol: float
     on_sample: bool = True
-    step: float = STEP
 
 
 def make_plan(options: LearningOptions, has_more: bool) -> list[Stage]:
     """Return the stages of a fit; `has_more` says whether there are more shapes than the sample has."""
-    most, tol, swaps = options.max_iter + 1, options.tol, options.n_swaps or 0
+    most, swaps = options.max_iter + 1, options.n_swaps or 0
     is_auto = isinstance(options.init, str) and options.init == "auto"
     if options.batch_size is not None and options.max_iter > 0:
-        starts = [Stage("tails", 1, tol), Stage("tree", 1, tol)] if is_auto else []
-        return [*starts, Stage("batches", options.max_iter, tol, on_sample=False, step=1.0)]
+        starts = [Stage("tails", 1), Stage("tree", 1)] if is_auto else []
+        return [*starts, Stage("batches", options.max_iter, on_sample=False)]
     if not is_auto and swaps == 0:
         # From given atoms every descent would be the same.
         n_descents = options.n_restarts if isinstance(options.init, str) else 1
-        return [Stage("first", most, tol, on_sample=False, step=1.0)] * n_descents
-    starts = [Stage("first", min(_SAMPLE_PASSES, most), tol)]
-    settle = Stage("settle", min(_SAMPLE_PASSES, most), tol)
+        return [Stage("first", most, on_sample=False)] * n_descents
+    longest, short = min(_SAMPLE_PASSES, most), min(_FIRST_PASSES, most)
+    search = [Stage("first", longest)]
     if is_auto:
-        first = Stage("tails", min(_FIRST_PASSES, most), tol)
-        starts = [first, replace(first, kind="tree"), *[settle] * (most > 1)]
-    search = [*starts, *[Stage("swap", min(_SWAP_PASSES, most), _SWAP_TOL)] * swaps]
-    plan = [*search * options.n_restarts, replace(settle, kind="best")] if swaps else search
-    return [*plan, Stage("all", min(_FULL_PASSES, most), tol, on_sample=False, step=1.0)] if has_more else plan
+        search = [Stage("tails", short), Stage("tree", short), *[Stage("settle", longest)] * (most > 1)]
+    plan = search
+    if swaps:
+        search = [*search, *[Stage("swap", min(_SWAP_PASSES, most))] * swaps]
+        plan = [*search * options.n_restarts, Stage("best", longest)]
+    return [*plan, Stage("all", min(_FULL_PASSES, most), on_sample=False)] if has_more else plan
 
 
 @dataclass(eq=False)
@@ -299,6 +295,7 @@ class Learner(LearningState):
                 assert self.atoms is not None
                 rounding = 64 * float(np.finfo(self.atoms.dtype).eps)
                 keeps_values = bool(options.n_swaps) and stage.on_sample
+                tol = _SWAP_TOL if stage.kind == "swap" else options.tol
                 while self.n_passes < stage.n_passes and not self.converged:
                     batches: Iterable[Shapes] = [self.sample if stage.on_sample else self.shapes]
                     if stage.kind == "batches":
@@ -315,7 +312,7 @@ class Learner(LearningState):
                     if self.n_passes > 1:
                         before, rmse = np.sqrt(self.curve[-2:])
                         is_perfect = max(before, rmse) <= max(rounding, _PERFECT_RMSE)
-                        is_settled = abs(before - rmse) <= stage.tol * before + rounding and self.n_replaced == 0
+                        is_settled = abs(before - rmse) <= tol * before + rounding and self.n_replaced == 0
                         self.converged = bool(is_perfect or is_settled or self.step < _LEAST_STEP)
                     yield
                 self._end(stage)
@@ -332,9 +329,8 @@ class Learner(LearningState):
             return best
         # What is known is about other codes, or about batches.
         found = one_pass(self.shapes, self._coding(self.shapes, best.atoms, is_fast=False), options.distance)
-        return replace(
-            found, curve=best.curve if options.batch_size is None else [*best.curve, found.loss / found.weight]
-        )
+        found.curve = best.curve if options.batch_size is None else [*best.curve, found.loss / found.weight]
+        return found
 
     def _prepare(self) -> None:
         """Check the shapes, and draw the sample."""
@@ -403,7 +399,7 @@ class Learner(LearningState):
         elif self.options.distance != "full":
             # The reweighted update solves a linear model of the other distances, which may promise too much.
             sums, self.step = self.found, self.step / 2
-        step = self.step * (1.0 if self.n_passes == 0 else stage.step)
+        step = self.step * (STEP if stage.on_sample and self.n_passes else 1.0)
         atoms, loss = sums.atoms, sums.loss / sums.weight
         gram, products = sums.gram, sums.products
         if start is not None:
