@@ -292,13 +292,11 @@ class _Search:
         tried = surface.sizes(n_nonzero)
         for size in close_sizes(surface, elbow, n_nonzero) if sizes is None else [one for one in sizes if one in tried]:
             found = self._learn(self.configurations, size, n_nonzero, self.seeds[-1]).stability_
-            cell = {"n_atoms": size, "n_nonzero": n_nonzero}
             if found.is_known:
                 distance, chance = float(found.distances.mean()), float(found.chance.mean())
                 stability = float(np.clip(1 - distance / chance, 0, 1)) if chance > 0 else 1.0
-                measured = {"distance": distance, "chance": chance, "n_named": int(found.can_be_named.sum())}
-                self.stability._rows.append({**cell, **measured, "stability": stability})
-            yield cell
+                self.stability.add(size, n_nonzero, distance, chance, int(found.can_be_named.sum()), stability)
+            yield {"n_atoms": size, "n_nonzero": n_nonzero}
 
     def _measure(self, n_atoms: int, n_nonzero: int) -> Iterator[Row]:
         """Learn and measure one size and sparsity on all folds."""
@@ -306,18 +304,9 @@ class _Search:
             start = time.perf_counter()
             model = self._learn(self.configurations[learned_from], n_atoms, n_nonzero, seed)
             held = self.configurations[held_out]
-            weights = model.encode(held).coefs.astype(np.complex128)
-            row = {
-                "n_atoms": n_atoms,
-                "n_nonzero": n_nonzero,
-                "fold": fold,
-                "rmse": -model.score(held),
-                "train_rmse": model.rmse_,
-                "energy": float(np.mean(np.abs(weights) ** 2)),
-                "seconds": time.perf_counter() - start,
-            }
-            self.surface._rows.append(row)
-            yield row
+            energy = float(np.mean(np.abs(model.encode(held).coefs.astype(np.complex128)) ** 2))
+            errors = -model.score(held), model.rmse_
+            yield self.surface.add(n_atoms, n_nonzero, fold, *errors, energy, time.perf_counter() - start)
 
     def _learn(self, X: ComplexArray, n_atoms: int, n_nonzero: int, seed: int) -> ShapeDictionary:
         model = ShapeDictionary(n_atoms, n_nonzero, space=self.space, n_jobs=self.n_jobs, random_state=seed)

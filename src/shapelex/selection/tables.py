@@ -74,6 +74,22 @@ class TidyTable:
         """
         return [dict(row) for row in self._rows]
 
+    def add(self, *values: Any) -> Row:
+        """Append a row.
+
+        Parameters
+        ----------
+        *values
+            A value for every column, in their order.
+
+        Returns
+        -------
+        dict
+            The row.
+        """
+        self._rows.append(dict(zip(self.columns, values, strict=True)))
+        return self._rows[-1]
+
     def to_dataframe(self) -> pd.DataFrame:
         """Table as a pandas data frame.
 
@@ -288,13 +304,10 @@ def print_percent(table: pd.DataFrame, corner: str) -> str:
     return str(named.to_string(float_format="{:.2f}".format, na_rep="", col_space=6))
 
 
-def collect(measurements: Iterator[Row], n_at_most: int, callback: Progress | None, task: str) -> list[Row]:
-    """Return the rows that are measured one after the other, until the callback, which is told of each, says stop."""
-    rows: list[Row] = []
-    for row in measurements:
-        rows.append(row)
-        n_at_most = max(n_at_most, len(rows))
-        logger.info("%s: %d of at most %d, %s", task, len(rows), n_at_most, row)
-        if callback is not None and callback(len(rows), n_at_most, dict(row)):
+def collect(measurements: Iterator[Row], n_at_most: int, callback: Progress | None, task: str) -> None:
+    """Make measurements one by one, log them, and tell the callback, which may stop them by returning True."""
+    for n_done, row in enumerate(measurements, 1):
+        n_at_most = max(n_at_most, n_done)
+        logger.info("%s: %d of at most %d, %s", task, n_done, n_at_most, row)
+        if callback is not None and callback(n_done, n_at_most, dict(row)):
             break
-    return rows
