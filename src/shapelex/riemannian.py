@@ -17,7 +17,7 @@ from shapelex.estimators.base import AtomPlotMixin, ShapeReconstructor, all_or_n
 from shapelex.files.schema import Array, Count, Number, Schema
 from shapelex.geometry.alignment import phases, remove_along
 from shapelex.geometry.geodesics import exp_rows
-from shapelex.learning.start import initial_atoms
+from shapelex.learning.sampling import initial_atoms
 from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.spaces import Space
 from shapelex.spaces.base import PlainRows

@@ -24,9 +24,9 @@ from shapelex.coding.torch.device_coder import has_device
 from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError
 from shapelex.geometry.distances import DISTANCE_KINDS
 from shapelex.geometry.matching import DictionaryStability, matched_distances
+from shapelex.learning import sampling
 from shapelex.learning.one_pass import PassSums, one_pass
-from shapelex.learning.sampling import draw_rows, shuffled_batches, take_part
-from shapelex.learning.start import check_enough, draw_index, initial_atoms, normalized, tails, tree
+from shapelex.learning.sampling import check_enough, draw_index, draw_rows, initial_atoms, normalized, take_part
 from shapelex.shapes.storage import ArrayShapes, Shapes
 from shapelex.spaces.base import row_norms
 
@@ -299,7 +299,8 @@ class Learner(LearningState):
                 while self.n_passes < stage.n_passes and not self.converged:
                     batches: Iterable[Shapes] = [self.sample if stage.on_sample else self.shapes]
                     if stage.kind == "batches":
-                        batches = shuffled_batches(self.shapes, options.batch_size or len(self.shapes), self.generator)
+                        size = options.batch_size or len(self.shapes)
+                        batches = sampling.shuffled_batches(self.shapes, size, self.generator)
                     loss = weight = 0.0
                     for batch in batches:
                         coding = self._coding(batch, self.atoms, is_fast=options.is_fast)
@@ -357,9 +358,9 @@ class Learner(LearningState):
             rows = sample.space.unit_rows(sample.take(np.arange(len(sample))))
             weights = sample.weights_of(slice(None))
             if stage.kind == "tails":
-                made = tails(rows, weights, options.n_atoms, self.generator)
+                made = sampling.tails(rows, weights, options.n_atoms, self.generator)
             else:
-                made = tree(rows, weights, options.n_atoms)
+                made = sampling.tree(rows, weights, options.n_atoms)
             self.atoms = made.astype(rows.dtype)
             if options.tie is None and options.n_swaps == 0:
                 self.start = self.atoms
