@@ -183,14 +183,11 @@ class RiemannianDictionary(AtomPlotMixin, ShapeReconstructor):
         self.objective_ = curve[-1]
         self.n_iter_ = len(curve) - 1
         if not converged and self.max_iter > 0:
-            warnings.warn(
-                Message(
-                    f"The objective still fell after {parameter('max_iter', self.max_iter)} iterations, by more than "
-                    f"{self.tol:g} of it: raise {parameter('max_iter')}, or {parameter('tol')}."
-                ),
-                ConvergenceWarning,
-                stacklevel=4,
+            told = Message(
+                f"The objective still fell after {parameter('max_iter', self.max_iter)} iterations, by more than "
+                f"{self.tol:g} of it: raise {parameter('max_iter')}, or {parameter('tol')}."
             )
+            warnings.warn(told, ConvergenceWarning, stacklevel=4)
         return self
 
     @single_blas_thread()
@@ -428,12 +425,8 @@ def _affine_lasso(grams: FloatArray, alpha: float, start: FloatArray | None) -> 
         remaining = remaining[~is_done]
         if not len(remaining):
             return all_weights
-    warnings.warn(
-        f"The weights of {len(remaining)} of {len(grams)} shapes did not converge in {_MOST_WEIGHT_STEPS} steps: "
-        "raise alpha, or take fewer atoms.",
-        ConvergenceWarning,
-        stacklevel=2,
-    )
+    told = f"The weights of {len(remaining)} of {len(grams)} shapes did not converge in {_MOST_WEIGHT_STEPS} steps"
+    warnings.warn(f"{told}: raise alpha, or take fewer atoms.", ConvergenceWarning, stacklevel=2)
     return all_weights
 
 

@@ -297,10 +297,9 @@ def _read_bee_wings(landmarks: Path, specimens: Path) -> ShapeSet:
     wings = read(landmarks)
     images = [Path(image).stem for image in wings.metadata["image"].tolist()]
     known = pd.read_csv(specimens, dtype=str, index_col="catalogNumber").reindex(images).fillna("")
-    metadata = {"family": known["Family"], "species": known["Species"], "image": images}
-    return wings.replace(
-        ids=None, labels=known["Genus"].tolist(), metadata={**metadata, "scale": wings.metadata["scale"]}
-    )
+    columns = {"family": known["Family"], "species": known["Species"], "image": images}
+    metadata = {**columns, "scale": wings.metadata["scale"]}
+    return wings.replace(ids=None, labels=known["Genus"].tolist(), metadata=metadata)
 
 
 def _read_cells(outlines: Path, lines: Path, treatments: Path) -> ShapeSet:
@@ -309,12 +308,14 @@ def _read_cells(outlines: Path, lines: Path, treatments: Path) -> ShapeSet:
     vertices = [np.array(block.split(), dtype=float).reshape(-1, 2) @ [1, 1j] for block in blocks]
     turned = [outline if signed_areas(outline) > 0 else np.roll(outline[::-1], 1) for outline in vertices]
     line, treatment = (path.read_text(encoding="utf-8").split() for path in (lines, treatments))
-    return ShapeSet(
-        resample(turned, _N_CELL_POINTS, closed=True),
-        spaces.Landmarks(_N_CELL_POINTS, closed=True),
-        labels=[f"{one}/{other}" for one, other in zip(line, treatment, strict=True)],
-        metadata={"cell_line": line, "treatment": treatment, "n_raw": [len(outline) for outline in vertices]},
-    )
+    points = resample(turned, _N_CELL_POINTS, closed=True)
+    labels = [f"{one}/{other}" for one, other in zip(line, treatment, strict=True)]
+    metadata: dict[str, Any] = {
+        "cell_line": line,
+        "treatment": treatment,
+        "n_raw": [len(outline) for outline in vertices],
+    }
+    return ShapeSet(points, spaces.Landmarks(_N_CELL_POINTS, closed=True), labels=labels, metadata=metadata)
 
 
 _READERS: dict[str, Callable[..., ShapeSet]] = {
@@ -371,16 +372,11 @@ def load_digits_outlines(n_points: int = 64, *, space: spaces.Space | None = Non
         contour, shares[row] = _outer_contour(image, find_contours)
         outlines[row] = fit_outline(contour, target)
     kept = shares >= _LEAST_SHARE if only_whole else np.ones(len(shares), dtype=bool)
+    ids, labels, columns = np.flatnonzero(kept), digits.target[kept], {"largest_part": shares[kept]}
     n_broken = int(np.count_nonzero(~kept))
-    return ShapeSet(
-        outlines[kept],
-        target,
-        ids=np.flatnonzero(kept),
-        labels=digits.target[kept],
-        metadata={"largest_part": shares[kept]},
-        notes=(f"{n_broken} digits in several parts left out",) if n_broken else (),
-        provenance={"source": "scikit-learn, load_digits (UCI, optical recognition of handwritten digits)"},
-    )
+    notes = (f"{n_broken} digits in several parts left out",) if n_broken else ()
+    source = {"source": "scikit-learn, load_digits (UCI, optical recognition of handwritten digits)"}
+    return ShapeSet(outlines[kept], target, ids=ids, labels=labels, metadata=columns, notes=notes, provenance=source)
 
 
 def _outer_contour(image: FloatArray, find_contours: Callable[..., list[Any]]) -> tuple[ComplexArray, float]:

@@ -76,11 +76,8 @@ class Checkpoint:
         """Write the last state, and warn if it could not be written."""
         self._flush()
         if self._failure is not None:
-            warnings.warn(
-                f"The checkpoint {self.path} could not be written ({self._failure}): save the model elsewhere.",
-                CheckpointWarning,
-                stacklevel=7,
-            )
+            told = f"The checkpoint {self.path} could not be written ({self._failure}): save the model elsewhere."
+            warnings.warn(told, CheckpointWarning, stacklevel=7)
 
     def _flush(self) -> None:
         """Write the last state, if it is not yet on disk; a state that cannot be written does not stop the fit."""

@@ -545,10 +545,8 @@ def measure_stability(
             logger.debug(message, number + 1, learner.rmse, extra=known)
         learned.append(learner.finish().atoms)
     first, second = learned
-    return DictionaryStability(
-        distances=(matched_distances(atoms, first) + matched_distances(atoms, second)) / 2,
-        chance=np.mean([matched_distances(atoms, draw) for draw in draws], axis=0),
-        between_halves=float(matched_distances(first, second).mean()),
-        chance_between_halves=float(np.mean([matched_distances(*pair).mean() for pair in pairs])),
-        n_shapes=n_shapes,
-    )
+    distances = (matched_distances(atoms, first) + matched_distances(atoms, second)) / 2
+    chance = np.mean([matched_distances(atoms, draw) for draw in draws], axis=0)
+    between_halves = float(matched_distances(first, second).mean())
+    chance_between_halves = float(np.mean([matched_distances(*pair).mean() for pair in pairs]))
+    return DictionaryStability(distances, chance, between_halves, chance_between_halves, n_shapes)

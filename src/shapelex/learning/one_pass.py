@@ -196,18 +196,12 @@ def _sum_codes(
     products = np.zeros((n_atoms, rows.shape[1]), dtype=np.complex128)
     usage = np.zeros(n_atoms)
     values, slopes = objective(squares, distance)
-    accumulate_batch(
-        support,
-        np.ascontiguousarray(coefs).view(coefs.real.dtype),
-        # A view that is always read-only: the kernel would be compiled again for arrays of users that are.
-        read_only(np.ascontiguousarray(rows).view(rows.real.dtype)),
-        scales,
-        np.ascontiguousarray(weights, dtype=np.float64),
-        slopes,
-        gram.view(np.float64),
-        products.view(np.float64),
-        usage,
-    )
+    codes = np.ascontiguousarray(coefs).view(coefs.real.dtype)
+    # A view that is always read-only: the kernel would be compiled again for arrays of users that are.
+    vectors = read_only(np.ascontiguousarray(rows).view(rows.real.dtype))
+    shares = np.ascontiguousarray(weights, dtype=np.float64)
+    sums = gram.view(np.float64), products.view(np.float64), usage
+    accumulate_batch(support, codes, vectors, scales, shares, slopes, *sums)
     weight, loss = float(weights.sum()), float(weights @ values)
     return PassSums(gram, products, usage, weight, loss, values, atoms=atom_rows)
 
