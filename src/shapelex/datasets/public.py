@@ -310,11 +310,8 @@ def _read_cells(outlines: Path, lines: Path, treatments: Path) -> ShapeSet:
     line, treatment = (path.read_text(encoding="utf-8").split() for path in (lines, treatments))
     points = resample(turned, _N_CELL_POINTS, closed=True)
     labels = [f"{one}/{other}" for one, other in zip(line, treatment, strict=True)]
-    metadata: dict[str, Any] = {
-        "cell_line": line,
-        "treatment": treatment,
-        "n_raw": [len(outline) for outline in vertices],
-    }
+    n_raw = [len(outline) for outline in vertices]
+    metadata: dict[str, Any] = {"cell_line": line, "treatment": treatment, "n_raw": n_raw}
     return ShapeSet(points, spaces.Landmarks(_N_CELL_POINTS, closed=True), labels=labels, metadata=metadata)
 
 

@@ -21,6 +21,8 @@ logger = logging.getLogger("shapelex")
 
 # Short iterations are written at most so often, and once more at the end.
 _LEAST_SECONDS = 1.0
+# Parts of the state of a learner that are sums of a pass, or nothing.
+_SUMS = ("found", "current", "best", "memory")
 
 
 class Checkpoint:
@@ -126,18 +128,16 @@ def _describe_fit(learner: Learner, random_state: Any) -> dict[str, Any]:
 
 def _described(learner: Learner) -> dict[str, Any]:
     """Return where a fit stands as numbers and arrays; those of sums have names such as ``best.gram``."""
-    described: dict[str, Any] = {}
     # A copy: the curve still grows.
-    for name, value in asdict(learner).items():
-        described |= (
-            {f"{name}.{key}": part for key, part in value.items()} if isinstance(value, dict) else {name: value}
-        )
+    numbers = asdict(learner)
+    sums = {name: numbers.pop(name) or {} for name in _SUMS}
+    described = numbers | {f"{name}.{key}": value for name, parts in sums.items() for key, value in parts.items()}
     return {name: value for name, value in described.items() if value is not None}
 
 
 def _restored(described: dict[str, Any], n_stages: int) -> LearningState:
     """Return the state that :func:`_described` was given; what is not a state is a TypeError or the like."""
-    for name in ("found", "current", "best", "memory"):
+    for name in _SUMS:
         own = {key.removeprefix(f"{name}."): described.pop(key) for key in [*described] if key.startswith(f"{name}.")}
         if own:
             described[name] = PassSums(**own)

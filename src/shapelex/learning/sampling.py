@@ -224,8 +224,7 @@ def _draw_random(rows: ComplexArray, weights: FloatArray, n_atoms: int, generato
             drawn.append(int(index))
         if len(drawn) == n_atoms:
             return rows[drawn]
-    repeats: ComplexArray = rows[np.resize(drawn, n_atoms)]
-    return repeats
+    return np.asarray(rows[np.resize(drawn, n_atoms)])
 
 
 def normalized(solution: ComplexArray, atoms: ComplexArray) -> ComplexArray:
@@ -233,15 +232,13 @@ def normalized(solution: ComplexArray, atoms: ComplexArray) -> ComplexArray:
     norms = row_norms(solution)
     vanished = ~(norms > np.finfo(np.float64).eps)
     rows = solution / np.where(vanished, 1, norms)[:, None]
-    updated: ComplexArray = np.where(vanished[:, None], atoms, rows).astype(atoms.dtype)
-    return updated
+    return np.where(vanished[:, None], atoms, rows).astype(atoms.dtype)
 
 
 def _squared_distances(rows: ComplexArray, row: ComplexArray) -> FloatArray:
     """Return squared full distances, exactly 0 for the same shape."""
     squares: FloatArray = 1 - np.abs(rows @ row.conj()).astype(np.float64) ** 2
-    distinct: FloatArray = np.where(squares > _SAME_SHAPE * float(np.finfo(rows.real.dtype).eps), squares, 0)
-    return distinct
+    return np.where(squares > _SAME_SHAPE * float(np.finfo(rows.real.dtype).eps), squares, 0)
 
 
 def _scores(rows: ComplexArray, weights: FloatArray, mean: ComplexArray, n_axes: int) -> FloatArray:
@@ -251,8 +248,7 @@ def _scores(rows: ComplexArray, weights: FloatArray, mean: ComplexArray, n_axes:
     tangent = rows * (products.conj() / np.maximum(moduli, np.finfo(float).tiny))[:, None] - moduli[:, None] * mean
     parts = np.hstack([tangent.real, tangent.imag]).astype(np.float64)
     parts -= weights @ parts / weights.sum()
-    scores: FloatArray = parts @ _leading_axes(parts, weights, n_axes).T
-    return scores
+    return np.asarray(parts @ _leading_axes(parts, weights, n_axes).T)
 
 
 def _leading_axes(rows: AnyRows, weights: FloatArray, n_axes: int) -> AnyRows:

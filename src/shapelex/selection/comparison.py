@@ -265,8 +265,7 @@ def _errors(model: Any, configurations: ComplexArray, n_nonzero: int, measure: s
         count = 2 * n_nonzero if isinstance(model, TangentPCA) else n_nonzero
         options["n_components"] = min(count, model.n_components_)
     if measure == "loss":
-        errors: FloatArray = model.errors(configurations, **options)
-        return errors
+        return np.asarray(model.errors(configurations, **options))
     rows = model.space_.whitened_preshapes(configurations, "X")
     reconstructed = model.space_.whiten(model.reconstruct(configurations, **options))
     # A reconstruction that is zero has no shape; the distance to it counts as 1, the maximum.
