@@ -264,16 +264,14 @@ def _rounded(values: FloatArray) -> FloatArray:
     return np.round(values, 5 if values.dtype == np.float32 else 12)
 
 
-def _dissimilarities(
-    configurations: ComplexArray, queries: ComplexArray, search: CyclicSearch
-) -> tuple[FloatArray, FloatArray]:
+def _dissimilarities(Z: ComplexArray, queries: ComplexArray, search: CyclicSearch) -> tuple[FloatArray, FloatArray]:
     """Return the dissimilarities within a set, and of queries (rows) to its shapes."""
-    configurations, queries = configurations.astype(np.complex128), queries.astype(np.complex128)
-    stacks = [configurations] if np.array_equal(queries, configurations) else [configurations, queries]
+    given = [Z] if np.array_equal(queries, Z) else [Z, queries]
+    stacks: list[ComplexArray] = [stack.astype(np.complex128) for stack in given]
     if search.start:
         found = _match_outlines(stacks, search.space, search.reflection)
     else:
-        found = [_least_distances(stack, configurations, search) for stack in stacks]
+        found = [_least_distances(stack, stacks[0], search) for stack in stacks]
     return found[0], found[-1]
 
 

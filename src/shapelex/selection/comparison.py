@@ -22,7 +22,7 @@ from shapelex.estimators.shape_classifier import ShapeClassifier
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import ParameterError, ParameterTypeError
 from shapelex.geometry.distances import row_distances
-from shapelex.selection.tables import Progress, Row, TidyTable, collect, print_percent
+from shapelex.selection.tables import Column, Progress, Row, TidyTable, collect, print_percent
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
@@ -315,13 +315,8 @@ def check_counts(values: int | Iterable[int], name: str) -> list[int]:
 
 
 def run_class_test(
-    shapes: ShapeSet,
-    labels: np.ndarray[Any, Any],
-    groups: np.ndarray[Any, Any] | None,
-    n_folds: int,
-    seed: int,
-    tell: Callable[[int, int], None],
-) -> dict[str, np.ndarray[Any, Any]]:
+    shapes: ShapeSet, labels: Column, groups: Column | None, n_folds: int, seed: int, tell: Callable[[int, int], None]
+) -> dict[str, Column]:
     """Fit a :class:`~shapelex.ShapeClassifier` without each fold in turn, and predict the shapes of the fold.
 
     Every class must have at least as many shapes, or groups, as there are folds. Returns a table, as columns by name:
@@ -341,7 +336,7 @@ def run_class_test(
     return {"class": labels, "predicted": predicted, "probability": probability, "fold": fold}
 
 
-def count_units(labels: np.ndarray[Any, Any], groups: np.ndarray[Any, Any] | None) -> dict[Any, int]:
+def count_units(labels: Column, groups: Column | None) -> dict[Any, int]:
     """Return the number of shapes of each class, or of groups where there are any."""
     units = np.arange(len(labels)) if groups is None else groups
     return {name: len(np.unique(units[labels == name])) for name in np.unique(labels).tolist()}

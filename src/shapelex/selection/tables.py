@@ -17,6 +17,7 @@ logger = logging.getLogger("shapelex")
 PRECISION = 1e-3
 
 Row = dict[str, Any]
+Column = np.ndarray[Any, Any]
 Progress = Callable[[int, int, Row], bool | None]
 
 
@@ -118,7 +119,7 @@ class TidyTable:
             Path(path).write_text(text, encoding="utf-8")
         return text
 
-    def __getitem__(self, column: str) -> np.ndarray[Any, Any]:
+    def __getitem__(self, column: str) -> Column:
         if column not in self.columns:
             raise KeyError(f"the table has the columns {', '.join(self.columns)}, not {column!r}.")
         return np.array([row[column] for row in self._rows])
