@@ -407,11 +407,10 @@ def _record(
     midlines, columns = zip(*series, strict=True)
     points = np.concatenate(midlines)
     sequence, frames = np.divmod(np.arange(len(points)), len(midlines[0]))
-    told = {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
+    told = {"frame": frames} | {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
     points = points + noise * _complex_normal(generator, points.shape)
     ids = [f"{animal}{number}-{frame}" for number, frame in zip(sequence, frames, strict=True)]
-    space = Landmarks(points.shape[1])
-    return ShapeSet(points, space, ids=ids, sequence=sequence, metadata={"frame": frames, **told})
+    return ShapeSet(points, Landmarks(points.shape[1]), ids=ids, sequence=sequence, metadata=told)
 
 
 def _posture_weights(n_frames: int, n_postures: int, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
