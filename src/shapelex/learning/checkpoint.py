@@ -5,7 +5,7 @@ import json
 import logging
 import time
 import warnings
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -128,11 +128,12 @@ def _describe_fit(learner: Learner, random_state: Any) -> dict[str, Any]:
 
 def _described(learner: Learner) -> dict[str, Any]:
     """Return where a fit stands as numbers and arrays; those of sums have names such as ``best.gram``."""
-    # A copy: the curve still grows.
-    numbers = asdict(learner)
-    sums = {name: numbers.pop(name) or {} for name in _SUMS}
-    described = numbers | {f"{name}.{key}": value for name, parts in sums.items() for key, value in parts.items()}
-    return {name: value for name, value in described.items() if value is not None}
+    state = {one.name: getattr(learner, one.name) for one in fields(LearningState)}
+    for name in _SUMS:
+        if sums := state.pop(name):
+            state |= {f"{name}.{key}": value for key, value in vars(sums).items()}
+    # Lists are copied, as they still grow.
+    return {name: [*value] if isinstance(value, list) else value for name, value in state.items() if value is not None}
 
 
 def _restored(described: dict[str, Any], n_stages: int) -> LearningState:
