@@ -27,11 +27,10 @@ def write_leaf_sheets(folder: Path, n_rows: int, seed: int) -> list[Path]:
     outlines = _lay_down(leaves.configurations, np.random.default_rng(seed))
     folder.mkdir(exist_ok=True)
     paths = []
-    labels = np.asarray(leaves.labels)
-    for species in dict.fromkeys(labels.tolist()):
+    for species in dict.fromkeys(np.asarray(leaves.labels).tolist()):
         sheet = Image.new("L", (N_COLUMNS * _CELL, n_rows * _CELL), "white")
         pen = ImageDraw.Draw(sheet)
-        for place, outline in enumerate(outlines[labels == species]):
+        for place, outline in enumerate(outlines[leaves.labels == species]):
             row, column = divmod(place, N_COLUMNS)
             x, y = outline.real + (column + 0.5) * _CELL, (row + 0.5) * _CELL - outline.imag
             points = list(zip(x.tolist(), y.tolist(), strict=True))

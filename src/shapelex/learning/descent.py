@@ -19,7 +19,7 @@ from scipy.linalg import lapack, pinvh
 from shapelex._messages import parameter
 from shapelex._typing import BoolArray, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import check_choice, check_count, check_not_negative, check_number
-from shapelex.coding.coders import AUTO_MAX_SUPPORTS, CODERS, Coding, check_nonzero
+from shapelex.coding.coders import AUTO_MAX_SUPPORTS, CODERS, Coding
 from shapelex.coding.torch.device_coder import has_device
 from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError
 from shapelex.geometry.distances import DISTANCE_KINDS
@@ -117,7 +117,9 @@ class LearningOptions:
                 check_count(getattr(self, name), least, name)
         for name in ("weight_penalty", "tol"):
             check_not_negative(getattr(self, name), name)
-        check_nonzero(self.n_nonzero, self.n_atoms, self.n_atoms, None)
+        if self.n_nonzero > self.n_atoms:
+            n_atoms = parameter("n_atoms", self.n_atoms)
+            raise ParameterError(f"{parameter('n_nonzero')} must be between 1 and {n_atoms}, got {self.n_nonzero}.")
         check_choice(self.coder, ("auto", *CODERS), "coder")
         check_choice(self.distance, DISTANCE_KINDS, "distance")
         if isinstance(self.init, str):
