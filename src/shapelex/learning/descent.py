@@ -147,8 +147,10 @@ class LearningOptions:
     @classmethod
     def of(cls, estimator: Any, **others: Any) -> "LearningOptions":
         """Return the parameters of an estimator that have the same name, and `others`."""
-        shared = {one.name: getattr(estimator, one.name) for one in fields(cls) if hasattr(estimator, one.name)}
-        return cls(**shared | others)
+        for one in fields(cls):
+            if hasattr(estimator, one.name):
+                others.setdefault(one.name, getattr(estimator, one.name))
+        return cls(**others)
 
     def for_local_shapes(self) -> "LearningOptions":
         """Return options for shapes of a remote collection that were brought here; the device may be a worker's."""
