@@ -47,7 +47,7 @@ def main(seeds: tuple[int, ...] = SEEDS) -> None:
 
 def _measure(noise: float, seed: int, hmm: Any) -> dict[str, tuple[float, float]]:
     shapes = sx.datasets.make_behavior(500, 2, n_states=N_STATES, noise=noise, random_state=seed)
-    truth, sequence = shapes.metadata["state"], shapes.sequence
+    truth, sequence = shapes.metadata["state"], np.asarray(shapes.sequence)
     found: dict[str, tuple[float, float]] = {}
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", sx.exceptions.ConvergenceWarning)

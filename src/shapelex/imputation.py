@@ -209,11 +209,11 @@ def impute(
                 "to X."
             )
         dictionary = clone(dictionary).set_params(space=space)
-        final = _learn(configurations, present, dictionary, method, max_rounds)
         # Landmarks that are hidden in every shape are shown again: they could not be learned.
         trials = [kept | (present & ~kept.any(axis=0)) for kept in trials]
         # What a dictionary has seen it finds again: each trial learns without the landmarks that it hides.
-        guessers = [_learn(configurations, kept, dictionary, method, max_rounds) for kept in trials]
+        masks = [present, *trials]
+        final, *guessers = [_learn(configurations, kept, dictionary, method, max_rounds) for kept in masks]
     noises = final.noises if noise is None else np.array([noise])
     sizes = row_norms(centered_on(configurations, present)[1])[:, None]
     squares, n_hidden = np.zeros(len(noises) + 1), 0
@@ -225,15 +225,10 @@ def impute(
     hidden_errors = np.sqrt(squares / n_hidden)
     best = int(np.argmin(squares[:-1]))
     guess = final.guess(configurations, present, noises[best : best + 1])[0]
-    return Imputation(
-        configurations=np.where(present, configurations, guess).astype(configurations.dtype),
-        is_imputed=~present,
-        dictionary=final.dictionary,
-        noise=None if method == "sparse" else float(noises[best]),
-        hidden_error=float(hidden_errors[best]),
-        hidden_error_of_mean=float(hidden_errors[-1]),
-        n_hidden=n_hidden,
-    )
+    completed = np.where(present, configurations, guess).astype(configurations.dtype)
+    chosen_noise = None if method == "sparse" else float(noises[best])
+    missed = float(hidden_errors[best]), float(hidden_errors[-1])
+    return Imputation(completed, ~present, final.dictionary, chosen_noise, *missed, n_hidden)
 
 
 class _Guesser:

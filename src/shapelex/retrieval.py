@@ -1,6 +1,5 @@
 """Search for the shapes of a set that are most similar to given ones."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -186,8 +185,7 @@ def _nearest_shapes(queries: ComplexArray, shapes: Shapes, k: int, search: Cycli
     space = shapes.space
     if isinstance(shapes, TensorShapes):
         return _measure_exactly(queries, shapes, _nearest_on_device(queries, shapes, k, search), search)
-    found: list[IntArray] = [np.empty(0, dtype=np.int64)] * len(queries)
-    largest: list[FloatArray] = [np.empty(0)] * len(queries)
+    found, largest = np.zeros((len(queries), k), dtype=np.int64), np.full((len(queries), k), -np.inf)
     for block in shapes.blocks(_BLOCK_ROWS):
         preshapes = space.unwhiten(space.whitened_preshapes(block.configurations, block.name, block.first_row))
         spectra = search.spectra(preshapes)
@@ -203,7 +201,7 @@ def _nearest_shapes(queries: ComplexArray, shapes: Shapes, k: int, search: Cycli
 
         n_products = len(queries) * len(block) * search.n_changes
         run_blocks(compare, len(queries), 1, count_threads(None, n_products * _NS_PER_PRODUCT))
-    return _measure_exactly(queries, shapes, np.stack(found), search)
+    return _measure_exactly(queries, shapes, found, search)
 
 
 def _nearest_on_device(queries: ComplexArray, shapes: TensorShapes, k: int, search: CyclicSearch) -> IntArray:
@@ -266,16 +264,14 @@ def _rounded(values: FloatArray) -> FloatArray:
     return np.round(values, 5 if values.dtype == np.float32 else 12)
 
 
-def _dissimilarities(
-    configurations: ComplexArray, queries: ComplexArray, search: CyclicSearch
-) -> tuple[FloatArray, FloatArray]:
+def _dissimilarities(Z: ComplexArray, queries: ComplexArray, search: CyclicSearch) -> tuple[FloatArray, FloatArray]:
     """Return the dissimilarities within a set, and of queries (rows) to its shapes."""
-    configurations, queries = configurations.astype(np.complex128), queries.astype(np.complex128)
-    stacks = [configurations] if np.array_equal(queries, configurations) else [configurations, queries]
+    given = [Z] if np.array_equal(queries, Z) else [Z, queries]
+    stacks: list[ComplexArray] = [stack.astype(np.complex128) for stack in given]
     if search.start:
         found = _match_outlines(stacks, search.space, search.reflection)
     else:
-        found = [_least_distances(stack, configurations, search) for stack in stacks]
+        found = [_least_distances(stack, stacks[0], search) for stack in stacks]
     return found[0], found[-1]
 
 
@@ -426,10 +422,7 @@ def _by_reciprocal_neighbors(within: FloatArray, to_set: FloatArray) -> FloatArr
     return np.clip(jaccard, 0, 1)
 
 
-_RERANKERS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
-    "diffusion": _by_diffusion,
-    "reciprocal": _by_reciprocal_neighbors,
-}
+_RERANKERS = {"diffusion": _by_diffusion, "reciprocal": _by_reciprocal_neighbors}
 
 
 def _transitions(rows: FloatArray, within: FloatArray) -> FloatArray:

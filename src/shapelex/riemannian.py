@@ -17,7 +17,7 @@ from shapelex.estimators.base import AtomPlotMixin, ShapeReconstructor, all_or_n
 from shapelex.files.schema import Array, Count, Number, Schema
 from shapelex.geometry.alignment import phases, remove_along
 from shapelex.geometry.geodesics import exp_rows
-from shapelex.learning.start import initial_atoms
+from shapelex.learning.sampling import initial_atoms
 from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.spaces import Space
 from shapelex.spaces.base import PlainRows
@@ -183,14 +183,11 @@ class RiemannianDictionary(AtomPlotMixin, ShapeReconstructor):
         self.objective_ = curve[-1]
         self.n_iter_ = len(curve) - 1
         if not converged and self.max_iter > 0:
-            warnings.warn(
-                Message(
-                    f"The objective still fell after {parameter('max_iter', self.max_iter)} iterations, by more than "
-                    f"{self.tol:g} of it: raise {parameter('max_iter')}, or {parameter('tol')}."
-                ),
-                ConvergenceWarning,
-                stacklevel=4,
+            told = Message(
+                f"The objective still fell after {parameter('max_iter', self.max_iter)} iterations, by more than "
+                f"{self.tol:g} of it: raise {parameter('max_iter')}, or {parameter('tol')}."
             )
+            warnings.warn(told, ConvergenceWarning, stacklevel=4)
         return self
 
     @single_blas_thread()
@@ -428,12 +425,8 @@ def _affine_lasso(grams: FloatArray, alpha: float, start: FloatArray | None) -> 
         remaining = remaining[~is_done]
         if not len(remaining):
             return all_weights
-    warnings.warn(
-        f"The weights of {len(remaining)} of {len(grams)} shapes did not converge in {_MOST_WEIGHT_STEPS} steps: "
-        "raise alpha, or take fewer atoms.",
-        ConvergenceWarning,
-        stacklevel=2,
-    )
+    told = f"The weights of {len(remaining)} of {len(grams)} shapes did not converge in {_MOST_WEIGHT_STEPS} steps"
+    warnings.warn(f"{told}: raise alpha, or take fewer atoms.", ConvergenceWarning, stacklevel=2)
     return all_weights
 
 

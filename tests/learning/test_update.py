@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from shapelex.coding import SparseCodes
 from shapelex.learning.descent import DUPLICATE_COHERENCE, replace_atoms, solve_mod
-from shapelex.learning.start import normalized
+from shapelex.learning.sampling import normalized
 from tests import strategies
 from tests.learning.samples import random_codes, random_rows
 

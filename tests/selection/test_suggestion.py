@@ -4,7 +4,7 @@ from sklearn.model_selection import KFold
 
 import shapelex as sx
 from shapelex.exceptions import ShapeInputError
-from shapelex.selection.tables import AtomStability, ErrorSurface, choose, most_stable
+from shapelex.selection.suggestion import AtomStability, ErrorSurface, choose, most_stable
 
 QUICK = {"n_atoms": [2], "n_nonzero": [1], "stability": False, "random_state": 0}
 

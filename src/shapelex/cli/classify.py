@@ -200,7 +200,7 @@ def _large_classes(found: "ShapeSet", labels: Any, groups: Any, n_least: int, sc
     """Leave out classes that have fewer shapes, or groups, than folds."""
     import numpy as np
 
-    from shapelex.selection.class_test import count_units
+    from shapelex.selection.comparison import count_units
 
     counts = count_units(labels, groups)
     small = [name for name, count in counts.items() if count < n_least]
@@ -225,7 +225,7 @@ def _column(shapes: "ShapeSet", name: str, option: str) -> "np.ndarray[Any, Any]
 
 
 def _test(found: "ShapeSet", labels: Any, groups: Any, folds: int, seed: int, screen: Screen) -> "Columns":
-    from shapelex.selection.class_test import run_class_test
+    from shapelex.selection.comparison import run_class_test
 
     with screen.progress("testing") as tell:
         return run_class_test(

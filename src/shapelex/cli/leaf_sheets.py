@@ -27,7 +27,7 @@ def write_leaf_sheets(folder: Path, n_rows: int, seed: int) -> list[Path]:
     outlines = _lay_down(leaves.configurations, np.random.default_rng(seed))
     folder.mkdir(exist_ok=True)
     paths = []
-    for species in dict.fromkeys(leaves.labels.tolist()):
+    for species in dict.fromkeys(np.asarray(leaves.labels).tolist()):
         sheet = Image.new("L", (N_COLUMNS * _CELL, n_rows * _CELL), "white")
         pen = ImageDraw.Draw(sheet)
         for place, outline in enumerate(outlines[leaves.labels == species]):

@@ -1,4 +1,4 @@
-"""Find public sets of shapes by name, in a folder, the cache or at a public address, and verify their checksums."""
+"""Find public sets of shapes by name, in a folder, the cache or at a public address; and the digits of scikit-learn."""
 
 import hashlib
 import logging
@@ -15,12 +15,16 @@ from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
+from scipy import ndimage
 
 from shapelex import spaces
-from shapelex._validation import check_choice
+from shapelex._extras import load_library
+from shapelex._typing import ComplexArray, FloatArray
+from shapelex._validation import check_choice, check_count
 from shapelex.exceptions import DatasetUnavailableError, ShapeFileError, reason_of
 from shapelex.geometry.resampling import resample
-from shapelex.io import read
+from shapelex.io.contours import check_closed_space, fit_outline, start_at_top
+from shapelex.io.read import read
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.summary import signed_areas
 
@@ -35,6 +39,16 @@ _N_RETRIES = 2
 _N_MIDLINE_POINTS = 20
 _N_CELL_POINTS = 100
 _N_SEGMENT_SAMPLES = 40
+
+# Gray values run from 0 to 16. At 6 the strokes of all but a few digits hang together.
+_LEVEL = 6.0
+# Cubic interpolation between the pixels, that many steps from one to the next.
+_STEPS = 4
+_FRAME = 2
+# A part smaller than this share of the largest is a speck, not a stroke.
+_SPECK = 0.05
+# Below it, the outline of the largest part is not that of the digit.
+_LEAST_SHARE = 0.95
 
 
 @dataclass(frozen=True)
@@ -283,10 +297,9 @@ def _read_bee_wings(landmarks: Path, specimens: Path) -> ShapeSet:
     wings = read(landmarks)
     images = [Path(image).stem for image in wings.metadata["image"].tolist()]
     known = pd.read_csv(specimens, dtype=str, index_col="catalogNumber").reindex(images).fillna("")
-    metadata = {"family": known["Family"], "species": known["Species"], "image": images}
-    return wings.replace(
-        ids=None, labels=known["Genus"].tolist(), metadata={**metadata, "scale": wings.metadata["scale"]}
-    )
+    columns = {"family": known["Family"], "species": known["Species"], "image": images}
+    metadata = {**columns, "scale": wings.metadata["scale"]}
+    return wings.replace(ids=None, labels=known["Genus"].tolist(), metadata=metadata)
 
 
 def _read_cells(outlines: Path, lines: Path, treatments: Path) -> ShapeSet:
@@ -295,12 +308,11 @@ def _read_cells(outlines: Path, lines: Path, treatments: Path) -> ShapeSet:
     vertices = [np.array(block.split(), dtype=float).reshape(-1, 2) @ [1, 1j] for block in blocks]
     turned = [outline if signed_areas(outline) > 0 else np.roll(outline[::-1], 1) for outline in vertices]
     line, treatment = (path.read_text(encoding="utf-8").split() for path in (lines, treatments))
-    return ShapeSet(
-        resample(turned, _N_CELL_POINTS, closed=True),
-        spaces.Landmarks(_N_CELL_POINTS, closed=True),
-        labels=[f"{one}/{other}" for one, other in zip(line, treatment, strict=True)],
-        metadata={"cell_line": line, "treatment": treatment, "n_raw": [len(outline) for outline in vertices]},
-    )
+    points = resample(turned, _N_CELL_POINTS, closed=True)
+    labels = [f"{one}/{other}" for one, other in zip(line, treatment, strict=True)]
+    n_raw = [len(outline) for outline in vertices]
+    metadata: dict[str, Any] = {"cell_line": line, "treatment": treatment, "n_raw": n_raw}
+    return ShapeSet(points, spaces.Landmarks(_N_CELL_POINTS, closed=True), labels=labels, metadata=metadata)
 
 
 _READERS: dict[str, Callable[..., ShapeSet]] = {
@@ -310,3 +322,71 @@ _READERS: dict[str, Callable[..., ShapeSet]] = {
     "bee_wings": _read_bee_wings,
     "cells": _read_cells,
 }
+
+
+def load_digits_outlines(n_points: int = 64, *, space: spaces.Space | None = None, only_whole: bool = True) -> ShapeSet:
+    """Return the outer outlines of 1,797 handwritten digits, from scikit-learn's bundled images.
+
+    Each image of 8 × 8 pixels is interpolated by cubic splines, and the contour of its largest part is followed.
+    Outlines run counter-clockwise with y up, from the topmost point; holes, as in 0 or 8, are not seen.
+
+    Parameters
+    ----------
+    n_points : int, default 64
+        Points of an outline, at equal steps of arc length.
+    space : Space, optional
+        A closed space to fit the outlines in instead, such as ``BSpline(24)``; `n_points` is then not used.
+    only_whole : bool, default True
+        Leave out the few digits whose ink falls into several parts, so that the outline of the largest part is not the
+        digit's. The notes of the set say how many.
+
+    Returns
+    -------
+    ShapeSet
+        Outlines with labels ``"0"`` to ``"9"`` and ids that count scikit-learn's rows; the column ``largest_part``
+        tells the share of the inked area inside the outline.
+
+    Raises
+    ------
+    ImportError
+        If scikit-image is not installed; it comes with ``pip install "shapelex[io]"``.
+
+    Examples
+    --------
+    >>> import shapelex as sx
+    >>> sx.datasets.load_digits_outlines(32)
+    ShapeSet(1793 shapes, space=Landmarks(n_points=32, closed=True), 10 labels, metadata: largest_part)
+    """
+    n_wanted = check_count(n_points, 3, "n_points")
+    target = spaces.Landmarks(n_wanted, closed=True) if space is None else check_closed_space(space)
+    from sklearn.datasets import load_digits
+
+    find_contours = load_library("skimage.measure", "scikit-image", "Following outlines").find_contours
+    digits: Any = load_digits()
+    outlines = np.empty((len(digits.images), target.n_coordinates), dtype=np.complex128)
+    shares = np.empty(len(digits.images))
+    for row, image in enumerate(digits.images):
+        contour, shares[row] = _outer_contour(image, find_contours)
+        outlines[row] = fit_outline(contour, target)
+    kept = shares >= _LEAST_SHARE if only_whole else np.ones(len(shares), dtype=bool)
+    ids, labels, columns = np.flatnonzero(kept), digits.target[kept], {"largest_part": shares[kept]}
+    n_broken = int(np.count_nonzero(~kept))
+    notes = (f"{n_broken} digits in several parts left out",) if n_broken else ()
+    source = {"source": "scikit-learn, load_digits (UCI, optical recognition of handwritten digits)"}
+    return ShapeSet(outlines[kept], target, ids=ids, labels=labels, metadata=columns, notes=notes, provenance=source)
+
+
+def _outer_contour(image: FloatArray, find_contours: Callable[..., list[Any]]) -> tuple[ComplexArray, float]:
+    """Return the contour of the largest part, in pixels of the image, and its share of the inked area."""
+    framed = np.pad(image, _FRAME)
+    n_fine = (len(framed) - 1) * _STEPS + 1
+    fine = ndimage.zoom(framed, n_fine / len(framed), order=3)
+    bottom = 1j * (len(image) - 1)
+    contours = [bottom + (points[:-1] / _STEPS - _FRAME) @ [-1j, 1] for points in find_contours(fine, _LEVEL)]
+    areas = np.array([signed_areas(contour) for contour in contours])
+    largest = int(np.abs(areas).argmax())
+    # Parts turn the same way as the largest one; holes turn the other way.
+    parts = areas * np.sign(areas[largest])
+    parts = parts[parts > _SPECK * parts[largest]]
+    outline = contours[largest] if areas[largest] > 0 else contours[largest][::-1]
+    return start_at_top(outline), float(parts.max() / parts.sum())

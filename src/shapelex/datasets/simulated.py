@@ -278,13 +278,9 @@ def make_leaves(
         shift = int(start * _LEAF_SAMPLES)
         outlines[row] = fit_outline(pose * np.roll(leaf, -shift) + position, target)
         truth.append((width, lobes, curl, shift / _LEAF_SAMPLES))
-    return ShapeSet(
-        outlines,
-        target,
-        ids=[f"{label}-{row // n_kinds}" for row, label in enumerate(labels)],
-        labels=labels,
-        metadata=dict(zip(("width", "lobes", "curl", "start"), np.transpose(truth), strict=True)),
-    )
+    ids = [f"{label}-{row // n_kinds}" for row, label in enumerate(labels)]
+    proportions = dict(zip(("width", "lobes", "curl", "start"), np.transpose(truth), strict=True))
+    return ShapeSet(outlines, target, ids=ids, labels=labels, metadata=proportions)
 
 
 def _leaf(width: float, base: float, tip: float, lobes: float, n_lobes: int, curl: float) -> ComplexArray:
@@ -411,14 +407,10 @@ def _record(
     midlines, columns = zip(*series, strict=True)
     points = np.concatenate(midlines)
     sequence, frames = np.divmod(np.arange(len(points)), len(midlines[0]))
-    told = {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
-    return ShapeSet(
-        points + noise * _complex_normal(generator, points.shape),
-        Landmarks(points.shape[1]),
-        ids=[f"{animal}{number}-{frame}" for number, frame in zip(sequence, frames, strict=True)],
-        sequence=sequence,
-        metadata={"frame": frames, **told},
-    )
+    told = {"frame": frames} | {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
+    points = points + noise * _complex_normal(generator, points.shape)
+    ids = [f"{animal}{number}-{frame}" for number, frame in zip(sequence, frames, strict=True)]
+    return ShapeSet(points, Landmarks(points.shape[1]), ids=ids, sequence=sequence, metadata=told)
 
 
 def _posture_weights(n_frames: int, n_postures: int, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:

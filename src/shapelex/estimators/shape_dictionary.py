@@ -40,9 +40,9 @@ from shapelex.files.schema import Array, Count, Group, Number, Schema
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.geometry.matching import DictionaryStability
 from shapelex.learning import Learner, LearningOptions
+from shapelex.learning.descent import STABILITY_ROWS, measure_stability
 from shapelex.learning.one_pass import PassSums
 from shapelex.learning.sampling import draw_rows, open_incomplete, take_part
-from shapelex.learning.stability import STABILITY_ROWS, measure_stability
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.preparation import Preparation
 from shapelex.shapes.storage import Shapes

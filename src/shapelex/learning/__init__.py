@@ -1,6 +1,5 @@
 """Dictionaries learned from shapes."""
 
-from shapelex.learning.descent import Learner
-from shapelex.learning.options import LearningOptions
+from shapelex.learning.descent import Learner, LearningOptions
 
 __all__ = ["Learner", "LearningOptions"]

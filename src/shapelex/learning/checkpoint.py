@@ -14,14 +14,15 @@ import numpy as np
 from shapelex.exceptions import CheckpointError, CheckpointWarning, reason_of
 from shapelex.files.archive import as_plain
 from shapelex.files.checkpoint_file import previous_path, read_checkpoint, write_checkpoint
-from shapelex.learning.descent import Learner, LearningState
+from shapelex.learning.descent import Learner, LearningState, make_plan
 from shapelex.learning.one_pass import PassSums
-from shapelex.learning.options import make_plan
 
 logger = logging.getLogger("shapelex")
 
 # Short iterations are written at most so often, and once more at the end.
 _LEAST_SECONDS = 1.0
+# Parts of the state of a learner that are sums of a pass, or nothing.
+_SUMS = ("found", "current", "best", "memory")
 
 
 class Checkpoint:
@@ -77,11 +78,8 @@ class Checkpoint:
         """Write the last state, and warn if it could not be written."""
         self._flush()
         if self._failure is not None:
-            warnings.warn(
-                f"The checkpoint {self.path} could not be written ({self._failure}): save the model elsewhere.",
-                CheckpointWarning,
-                stacklevel=7,
-            )
+            told = f"The checkpoint {self.path} could not be written ({self._failure}): save the model elsewhere."
+            warnings.warn(told, CheckpointWarning, stacklevel=7)
 
     def _flush(self) -> None:
         """Write the last state, if it is not yet on disk; a state that cannot be written does not stop the fit."""
@@ -128,22 +126,19 @@ def _describe_fit(learner: Learner, random_state: Any) -> dict[str, Any]:
     return described
 
 
-def _described(part: LearningState | PassSums, prefix: str = "") -> dict[str, Any]:
-    """Return the arrays and JSON values of a state; names of those of sums begin with that of their field."""
-    described: dict[str, Any] = {}
-    for field in fields(part):
-        value = getattr(part, field.name)
-        if isinstance(value, PassSums):
-            described |= _described(value, f"{field.name}.")
-        elif value is not None:
-            # Later passes go on with the list.
-            described[prefix + field.name] = [*value] if isinstance(value, list) else value
-    return described
+def _described(learner: Learner) -> dict[str, Any]:
+    """Return where a fit stands as numbers and arrays; those of sums have names such as ``best.gram``."""
+    state = {one.name: getattr(learner, one.name) for one in fields(LearningState)}
+    for name in _SUMS:
+        if sums := state.pop(name):
+            state |= {f"{name}.{key}": value for key, value in vars(sums).items()}
+    # Lists are copied, as they still grow.
+    return {name: [*value] if isinstance(value, list) else value for name, value in state.items() if value is not None}
 
 
 def _restored(described: dict[str, Any], n_stages: int) -> LearningState:
     """Return the state that :func:`_described` was given; what is not a state is a TypeError or the like."""
-    for name in ("found", "current", "best", "memory"):
+    for name in _SUMS:
         own = {key.removeprefix(f"{name}."): described.pop(key) for key in [*described] if key.startswith(f"{name}.")}
         if own:
             described[name] = PassSums(**own)

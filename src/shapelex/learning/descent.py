@@ -7,45 +7,62 @@ before. All that a fit needs to go on is its :class:`LearningState`, which a che
 Nothing here depends on the Gram matrix of the space: it cancels from the update (paper, appendix, "Two lemmas").
 """
 
+import logging
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from math import comb
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack, pinvh
 
-from shapelex._typing import BoolArray, ComplexArray, FloatArray
-from shapelex.coding.coders import Coding
-from shapelex.exceptions import ShapeInputError
+from shapelex._messages import parameter
+from shapelex._typing import BoolArray, ComplexArray, DistanceKind, FloatArray
+from shapelex._validation import check_choice, check_count, check_not_negative, check_number
+from shapelex.coding.coders import AUTO_MAX_SUPPORTS, CODERS, Coding
+from shapelex.coding.torch.device_coder import has_device
+from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError
+from shapelex.geometry.distances import DISTANCE_KINDS
+from shapelex.geometry.matching import DictionaryStability, matched_distances
+from shapelex.learning import sampling
 from shapelex.learning.one_pass import PassSums, one_pass
-from shapelex.learning.options import LearningOptions, Stage, make_plan
-from shapelex.learning.sampling import draw_rows, shuffled_batches, take_part
-from shapelex.learning.start import check_enough, draw_index, initial_atoms, normalized, tails, tree
+from shapelex.learning.sampling import check_enough, draw_index, draw_rows, initial_atoms, normalized, take_part
 from shapelex.shapes.storage import ArrayShapes, Shapes
 from shapelex.spaces.base import row_norms
 
+logger = logging.getLogger("shapelex")
+
+STARTS = ("auto", "random")
+# Number of swaps for each unit of `effort` above 1.
+SWAPS_PER_EFFORT = 50
+# Updates of the sample go so many times as far as to the least-squares dictionary: for given codes, every factor below
+# 2 lowers the error.
+STEP = 1.9
+_FIRST_PASSES, _SAMPLE_PASSES, _SWAP_PASSES, _FULL_PASSES = 15, 45, 8, 3
+_SWAP_TOL = 1e-3
+
+# Number of shapes of the sample, or 20 for each atom if that is more.
 SAMPLE_ROWS = 2000
-"""Number of shapes of the sample, or 20 for each atom if that is more."""
 
+# Each atom of the start counts as so many shapes of mean weight where atoms are held near it, as long as the loss is at
+# least half of that of the start; with smaller losses as fewer, so that shapes that some dictionary approximates
+# perfectly get it. Three, with the tails preferred to the tree unless that is 3 % better, gives atoms that come back
+# more often, and held-out errors that are 0.8 % larger (21 sets of 15 to 150 shapes).
 HOLD = 1.0
-"""Each atom of the start counts as so many shapes of mean weight where atoms are held near it, as long as the loss is
-at least half of that of the start; with smaller losses as fewer, so that shapes that some dictionary approximates
-perfectly get it. Three, with the tails preferred to the tree unless that is 3 % better, gives atoms that come back more
-often, and held-out errors that are 0.8 % larger (21 sets of 15 to 150 shapes)."""
 
+# A swap is kept where the error is at most so much larger.
 LOOSE = 0.01
-"""A swap is kept where the error is at most so much larger."""
 
+# Before batch ``t`` the old sums are multiplied by ``1 − t^(−power)``. The memory then reaches back some ``t^power``
+# batches: it grows, so the dictionary settles, but slower than ``t``, so the codes of the first poor dictionaries fade.
 FORGETTING_POWER = 0.7
-"""Before batch ``t`` the old sums are multiplied by ``1 − t^(−power)``. The memory then reaches back some ``t^power``
-batches: it grows, so the dictionary settles, but slower than ``t``, so the codes of the first poor dictionaries fade.
-"""
 
+# Two atoms ``d, e`` are duplicates where ``|d* e|`` is above this: they are less than 0.032 apart in full distance, and
+# a code that tells them apart needs opposite weights of up to 32.
 DUPLICATE_COHERENCE = 0.9995
-"""Two atoms ``d, e`` are duplicates where ``|d* e|`` is above this: they are less than 0.032 apart in full distance,
-and a code that tells them apart needs opposite weights of up to 32."""
 
+# An atom counts as unused where fewer shapes use it than this share of the average atom's.
 UNUSED_SHARE = 0.01
-"""An atom counts as unused where fewer shapes use it than this share of the average atom's."""
 
 # Losses of a sample, or of batches, say nothing about those of all shapes.
 _LAST_KINDS = ("all", "batches")
@@ -58,6 +75,122 @@ _PERFECT_RMSE = 1.5e-8
 _LEAST_PIVOT = 1e-10
 # Copies to rounding are duplicates even where shapes are approximated perfectly.
 _LEAST_DUPLICATE_DISTANCE2 = 1e-8
+
+# Number of shapes that both halves have together at most, or 20 for each atom if that is more.
+STABILITY_ROWS = 4000
+
+# Pairs of random draws of shapes whose matched distances are averaged.
+_N_CHANCE_PAIRS = 20
+
+
+@dataclass(eq=False)
+class LearningOptions:
+    """What to learn and how.
+
+    The parameters are those of :class:`~shapelex.ShapeDictionary`, but `init` is one of the names or whitened rows,
+    `tie` is 0 where atoms are not held near their start, `n_swaps` follows from `effort` where it is not given, and
+    `n_threads` takes the place of ``n_jobs``. `is_fast` says whether learning codes by a faster method than the
+    dictionary: ``"auto"``, where exact codes are slow.
+    """
+
+    n_atoms: int
+    n_nonzero: int
+    coder: str = "auto"
+    weight_penalty: float = 0.0
+    distance: DistanceKind = "full"
+    init: str | ComplexArray = "auto"
+    tie: float | None = None
+    effort: float = 1
+    n_swaps: int | None = None
+    n_restarts: int = 1
+    max_iter: int = 100
+    tol: float = 1e-5
+    batch_size: int | None = None
+    n_threads: int | None = None
+    device: str = "cpu"
+    is_fast: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        counts = {"n_atoms": 1, "n_nonzero": 1, "n_restarts": 1, "max_iter": 0, "n_swaps": 0, "batch_size": 1}
+        for name, least in counts.items():
+            if name not in ("n_swaps", "batch_size") or getattr(self, name) is not None:
+                check_count(getattr(self, name), least, name)
+        for name in ("weight_penalty", "tol"):
+            check_not_negative(getattr(self, name), name)
+        if self.n_nonzero > self.n_atoms:
+            n_atoms = parameter("n_atoms", self.n_atoms)
+            raise ParameterError(f"{parameter('n_nonzero')} must be between 1 and {n_atoms}, got {self.n_nonzero}.")
+        check_choice(self.coder, ("auto", *CODERS), "coder")
+        check_choice(self.distance, DISTANCE_KINDS, "distance")
+        if isinstance(self.init, str):
+            check_choice(self.init, STARTS, "init")
+        if self.tie is not None and check_not_negative(self.tie, "tie"):
+            raise ParameterError(
+                f"{parameter('tie', self.tie)} has no meaning any more, as atoms are not tied to the nearest shapes: "
+                f"leave it out to hold atoms near their start, or give {parameter('tie', 0)} not to."
+            )
+        if not 1 <= check_number(self.effort, "effort", "a number from 1 on, such as 2") < np.inf:
+            raise ParameterError(
+                f"{parameter('effort')} must be a number from 1 on, got {self.effort}; {parameter('effort', 1)} and "
+                f"{parameter('n_swaps', 0)} try no swaps."
+            )
+        if self.batch_size is not None and self.n_restarts != 1:
+            raise ParameterError(f"learning from batches needs {parameter('n_restarts', 1)}, got {self.n_restarts}.")
+        if not isinstance(self.device, str):
+            raise ParameterTypeError(
+                f'{parameter("device")} must be a string such as "cpu" or "cuda", got {self.device!r}.'
+            )
+        if self.n_swaps is None:
+            self.n_swaps = round(SWAPS_PER_EFFORT * (self.effort - 1))
+        self.is_fast = self.coder == "auto" and comb(self.n_atoms, self.n_nonzero) > AUTO_MAX_SUPPORTS
+
+    @classmethod
+    def of(cls, estimator: Any, **others: Any) -> "LearningOptions":
+        """Return the parameters of an estimator that have the same name, and `others`."""
+        for one in fields(cls):
+            if hasattr(estimator, one.name):
+                others.setdefault(one.name, getattr(estimator, one.name))
+        return cls(**others)
+
+    def for_local_shapes(self) -> "LearningOptions":
+        """Return options for shapes of a remote collection that were brought here; the device may be a worker's."""
+        return self if has_device(self.device) else replace(self, device="cpu")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of a fit: a descent of at most `n_passes` passes from atoms that `kind` says.
+
+    ``"tails"``, ``"tree"`` and ``"first"`` (drawn or given) are starts, ``"settle"`` goes on from the present
+    dictionary, ``"swap"`` from the present one with another atom, ``"best"`` from the best one, ``"all"`` from the best
+    one over all shapes, and ``"batches"`` reads all shapes in mini-batches.
+    """
+
+    kind: str
+    n_passes: int
+    on_sample: bool = True
+
+
+def make_plan(options: LearningOptions, has_more: bool) -> list[Stage]:
+    """Return the stages of a fit; `has_more` says whether there are more shapes than the sample has."""
+    most, swaps = options.max_iter + 1, options.n_swaps or 0
+    is_auto = isinstance(options.init, str) and options.init == "auto"
+    if options.batch_size is not None and options.max_iter > 0:
+        starts = [Stage("tails", 1), Stage("tree", 1)] if is_auto else []
+        return [*starts, Stage("batches", options.max_iter, on_sample=False)]
+    if not is_auto and swaps == 0:
+        # From given atoms every descent would be the same.
+        n_descents = options.n_restarts if isinstance(options.init, str) else 1
+        return [Stage("first", most, on_sample=False)] * n_descents
+    longest, short = min(_SAMPLE_PASSES, most), min(_FIRST_PASSES, most)
+    search = [Stage("first", longest)]
+    if is_auto:
+        search = [Stage("tails", short), Stage("tree", short), *[Stage("settle", longest)] * (most > 1)]
+    plan = search
+    if swaps:
+        search = [*search, *[Stage("swap", min(_SWAP_PASSES, most))] * swaps]
+        plan = [*search * options.n_restarts, Stage("best", longest)]
+    return [*plan, Stage("all", min(_FULL_PASSES, most), on_sample=False)] if has_more else plan
 
 
 @dataclass(eq=False)
@@ -164,10 +297,12 @@ class Learner(LearningState):
                 assert self.atoms is not None
                 rounding = 64 * float(np.finfo(self.atoms.dtype).eps)
                 keeps_values = bool(options.n_swaps) and stage.on_sample
+                tol = _SWAP_TOL if stage.kind == "swap" else options.tol
                 while self.n_passes < stage.n_passes and not self.converged:
                     batches: Iterable[Shapes] = [self.sample if stage.on_sample else self.shapes]
                     if stage.kind == "batches":
-                        batches = shuffled_batches(self.shapes, options.batch_size or len(self.shapes), self.generator)
+                        size = options.batch_size or len(self.shapes)
+                        batches = sampling.shuffled_batches(self.shapes, size, self.generator)
                     loss = weight = 0.0
                     for batch in batches:
                         coding = self._coding(batch, self.atoms, is_fast=options.is_fast)
@@ -180,7 +315,7 @@ class Learner(LearningState):
                     if self.n_passes > 1:
                         before, rmse = np.sqrt(self.curve[-2:])
                         is_perfect = max(before, rmse) <= max(rounding, _PERFECT_RMSE)
-                        is_settled = abs(before - rmse) <= stage.tol * before + rounding and self.n_replaced == 0
+                        is_settled = abs(before - rmse) <= tol * before + rounding and self.n_replaced == 0
                         self.converged = bool(is_perfect or is_settled or self.step < _LEAST_STEP)
                     yield
                 self._end(stage)
@@ -197,9 +332,8 @@ class Learner(LearningState):
             return best
         # What is known is about other codes, or about batches.
         found = one_pass(self.shapes, self._coding(self.shapes, best.atoms, is_fast=False), options.distance)
-        return replace(
-            found, curve=best.curve if options.batch_size is None else [*best.curve, found.loss / found.weight]
-        )
+        found.curve = best.curve if options.batch_size is None else [*best.curve, found.loss / found.weight]
+        return found
 
     def _prepare(self) -> None:
         """Check the shapes, and draw the sample."""
@@ -226,9 +360,9 @@ class Learner(LearningState):
             rows = sample.space.unit_rows(sample.take(np.arange(len(sample))))
             weights = sample.weights_of(slice(None))
             if stage.kind == "tails":
-                made = tails(rows, weights, options.n_atoms, self.generator)
+                made = sampling.tails(rows, weights, options.n_atoms, self.generator)
             else:
-                made = tree(rows, weights, options.n_atoms)
+                made = sampling.tree(rows, weights, options.n_atoms)
             self.atoms = made.astype(rows.dtype)
             if options.tie is None and options.n_swaps == 0:
                 self.start = self.atoms
@@ -268,7 +402,7 @@ class Learner(LearningState):
         elif self.options.distance != "full":
             # The reweighted update solves a linear model of the other distances, which may promise too much.
             sums, self.step = self.found, self.step / 2
-        step = self.step * (1.0 if self.n_passes == 0 else stage.step)
+        step = self.step * (STEP if stage.on_sample and self.n_passes else 1.0)
         atoms, loss = sums.atoms, sums.loss / sums.weight
         gram, products = sums.gram, sums.products
         if start is not None:
@@ -381,3 +515,40 @@ def replace_atoms(
                 replaced[place], is_replaced[place] = candidate, True
                 break
     return np.where((idle & ~is_replaced)[:, None], atoms, replaced), is_replaced
+
+
+def measure_stability(
+    atoms: ComplexArray, shapes: ArrayShapes, options: LearningOptions, seed: int
+) -> DictionaryStability:
+    """Learn dictionaries from two halves of some shapes; compare whitened atoms with them, and them with each other.
+
+    Progress is logged at level DEBUG, with the attributes ``iteration`` and ``half`` of the records. All draws follow
+    from `seed`.
+    """
+    generator = np.random.default_rng((seed, 1))
+    n_atoms, n_shapes = len(atoms), len(shapes)
+    order = generator.permutation(n_shapes)
+    try:
+        halves = [take_part(shapes, np.sort(half)) for half in (order[: n_shapes // 2], order[n_shapes // 2 :])]
+        pairs = [[initial_atoms(half, n_atoms, "random", generator) for half in halves] for _ in range(_N_CHANCE_PAIRS)]
+    except (ParameterError, ShapeInputError):
+        # A half has fewer shapes than atoms, or none that has a certain landmark.
+        pairs = []
+    draws = [draw for pair in pairs for draw in pair]
+    # Where a half has too few distinct shapes, the last ones are repeats.
+    if not draws or any(len(np.unique(draw, axis=0)) < n_atoms for draw in draws):
+        nothing, nan = np.full(n_atoms, np.nan), float("nan")
+        return DictionaryStability(nothing, nothing, nan, nan, n_shapes)
+    learned = []
+    for number, half in enumerate(halves):
+        learner = Learner(half, options, generator)
+        for _ in learner.passes():
+            message, known = "stability: half %d of 2, RMSE %.6f", {"iteration": learner, "half": number}
+            logger.debug(message, number + 1, learner.rmse, extra=known)
+        learned.append(learner.finish().atoms)
+    first, second = learned
+    distances = (matched_distances(atoms, first) + matched_distances(atoms, second)) / 2
+    chance = np.mean([matched_distances(atoms, draw) for draw in draws], axis=0)
+    between_halves = float(matched_distances(first, second).mean())
+    chance_between_halves = float(np.mean([matched_distances(*pair).mean() for pair in pairs]))
+    return DictionaryStability(distances, chance, between_halves, chance_between_halves, n_shapes)

@@ -26,14 +26,13 @@ from shapelex.spaces.base import read_only
 if TYPE_CHECKING:
     from torch import Tensor
 
+# Candidates for replacement, for each atom: enough that copies of one bad shape do not fill the list.
 WORST_PER_ATOM = 4
-"""Candidates for replacement, for each atom: enough that copies of one bad shape do not fill the list."""
 
+# A pass that takes less on one core of the CPU, by the estimate that decides on threads, is made there: 10 ms.
+#
+# A pass on a GPU takes a few milliseconds even over few shapes.
 LEAST_PASS_NS = 10_000_000.0
-"""A pass that takes less on one core of the CPU, by the estimate that decides on threads, is made there: 10 ms.
-
-A pass on a GPU takes a few milliseconds even over few shapes.
-"""
 
 # Part of the free memory that resident rows may fill; blocks of codes need the rest. Rows that do not fit are sent
 # again in each pass, in the same blocks, so results do not depend on it.
@@ -112,8 +111,8 @@ class PassSums:
         )
 
 
+# Returns what a pass found in all parts of a collection; the parts stay as they are.
 merge: Callable[[Iterable[PassSums]], PassSums] = partial(reduce, PassSums.plus)
-"""Returns what a pass found in all parts of a collection; the parts stay as they are."""
 
 
 def one_pass(shapes: Shapes, coding: Coding, distance: DistanceKind, *, keeps_values: bool = False) -> PassSums:
@@ -197,18 +196,12 @@ def _sum_codes(
     products = np.zeros((n_atoms, rows.shape[1]), dtype=np.complex128)
     usage = np.zeros(n_atoms)
     values, slopes = objective(squares, distance)
-    accumulate_batch(
-        support,
-        np.ascontiguousarray(coefs).view(coefs.real.dtype),
-        # A view that is always read-only: the kernel would be compiled again for arrays of users that are.
-        read_only(np.ascontiguousarray(rows).view(rows.real.dtype)),
-        scales,
-        np.ascontiguousarray(weights, dtype=np.float64),
-        slopes,
-        gram.view(np.float64),
-        products.view(np.float64),
-        usage,
-    )
+    codes = np.ascontiguousarray(coefs).view(coefs.real.dtype)
+    # A view that is always read-only: the kernel would be compiled again for arrays of users that are.
+    vectors = read_only(np.ascontiguousarray(rows).view(rows.real.dtype))
+    shares = np.ascontiguousarray(weights, dtype=np.float64)
+    sums = gram.view(np.float64), products.view(np.float64), usage
+    accumulate_batch(support, codes, vectors, scales, shares, slopes, *sums)
     weight, loss = float(weights.sum()), float(weights @ values)
     return PassSums(gram, products, usage, weight, loss, values, atoms=atom_rows)
 

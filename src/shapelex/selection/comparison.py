@@ -1,8 +1,8 @@
-"""Compare methods by their root mean squared error as a function of sparsity."""
+"""Compare methods by their root mean squared error as a function of sparsity; test a classifier on held-out shapes."""
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice, product
 from typing import Any, Literal
 
@@ -18,16 +18,19 @@ from shapelex.estimators.align_first import AlignFirstDictionary
 from shapelex.estimators.base import as_generator
 from shapelex.estimators.folds import check_units, make_folds
 from shapelex.estimators.principal_components import ComplexPCA, TangentPCA
+from shapelex.estimators.shape_classifier import ShapeClassifier
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import ParameterError, ParameterTypeError
 from shapelex.geometry.distances import row_distances
-from shapelex.selection.tables import Progress, Row, TidyTable, collect, print_percent
+from shapelex.selection.tables import Column, Progress, Row, TidyTable, collect, print_percent
+from shapelex.shapes import ShapeSet
 from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
 from shapelex.spaces.base import row_norms
 
 _MOST_NUMBERS = 10_000
 
+# The methods that `compare` knows by name, and gives a number of atoms.
 METHODS: dict[str, Any] = {
     "shape dictionary": ShapeDictionary(),
     "align-first": AlignFirstDictionary(),
@@ -35,7 +38,6 @@ METHODS: dict[str, Any] = {
     "complex PCA, centered": ComplexPCA(subtract_average=True),
     "tangent PCA": TangentPCA(),
 }
-"""The methods that :func:`~shapelex.compare` knows by name, and gives a number of atoms."""
 
 # A fit with fewer modes finds the first modes of a larger fit.
 _NESTED = (ComplexPCA, TangentPCA)
@@ -222,7 +224,7 @@ def compare(
     held_out = [] if cv is None else make_folds(cv, len(configurations), units)
     folds = [(everything, everything), *held_out]
     seeds = as_generator(random_state).integers(2**31, size=len(folds))
-    unconverged: list[str] = []
+    comparison = Comparison([], len(configurations), measure)
 
     def measurements() -> Iterator[Row]:
         cells = product(enumerate(folds, -1), estimators.items(), sparsities)
@@ -235,20 +237,15 @@ def compare(
             if not isinstance(model, _NESTED):
                 model.set_params(n_nonzero=sparsity)
             if not _fit(model, configurations[learned]):
-                unconverged.append(f"{method} at {sparsity}" + (f", fold {fold}" if fold >= 0 else ""))
+                comparison.unconverged.append(f"{method} at {sparsity}" + (f", fold {fold}" if fold >= 0 else ""))
             errors = _errors(model, configurations[measured], sparsity, measure)
-            yield {
-                "method": method,
-                "n_nonzero": sparsity,
-                "split": "train" if fold < 0 else "held out",
-                "fold": fold,
-                "rmse": float(np.sqrt(np.mean(errors.astype(np.float64) ** 2))),
-                "seconds": time.perf_counter() - start,
-            }
+            rmse = float(np.sqrt(np.mean(errors.astype(np.float64) ** 2)))
+            split = "train" if fold < 0 else "held out"
+            yield comparison.add(method, sparsity, split, fold, rmse, time.perf_counter() - start)
 
     n_total = len(folds) * len(estimators) * len(sparsities)
-    rows = collect(measurements(), n_total, callback, "compare")
-    return Comparison(rows, len(configurations), measure, unconverged)
+    collect(measurements(), n_total, callback, "compare")
+    return comparison
 
 
 def _fit(estimator: Any, configurations: ComplexArray) -> bool:
@@ -268,8 +265,7 @@ def _errors(model: Any, configurations: ComplexArray, n_nonzero: int, measure: s
         count = 2 * n_nonzero if isinstance(model, TangentPCA) else n_nonzero
         options["n_components"] = min(count, model.n_components_)
     if measure == "loss":
-        errors: FloatArray = model.errors(configurations, **options)
-        return errors
+        return np.asarray(model.errors(configurations, **options))
     rows = model.space_.whitened_preshapes(configurations, "X")
     reconstructed = model.space_.whiten(model.reconstruct(configurations, **options))
     # A reconstruction that is zero has no shape; the distance to it counts as 1, the maximum.
@@ -316,3 +312,31 @@ def check_counts(values: int | Iterable[int], name: str) -> list[int]:
             f"{parameter(name)} must hold at least one and at most {_MOST_NUMBERS} numbers, got {found}."
         )
     return sorted({check_count(one, 1, name) for one in given})
+
+
+def run_class_test(
+    shapes: ShapeSet, labels: Column, groups: Column | None, n_folds: int, seed: int, tell: Callable[[int, int], None]
+) -> dict[str, Column]:
+    """Fit a :class:`~shapelex.ShapeClassifier` without each fold in turn, and predict the shapes of the fold.
+
+    Every class must have at least as many shapes, or groups, as there are folds. Returns a table, as columns by name:
+    the class of each shape, the predicted one and its probability, and the fold, counted from 1, that held it out.
+    """
+    classes, numbers = np.unique(labels, return_inverse=True)
+    predicted = np.empty(len(labels), dtype=classes.dtype)
+    probability, fold = np.empty(len(labels)), np.empty(len(labels), dtype=np.int64)
+    folds = make_folds(n_folds, len(labels), groups, classes=numbers, seed=seed)
+    for number, (kept, held) in enumerate(folds):
+        tell(number, len(folds))
+        model = ShapeClassifier(space=shapes.space, random_state=seed)
+        model.fit(shapes[kept], labels[kept], None if groups is None else groups[kept])
+        found = model.predict_proba(shapes[held])
+        predicted[held], probability[held] = model.classes_[found.argmax(axis=1)], found.max(axis=1)
+        fold[held] = number + 1
+    return {"class": labels, "predicted": predicted, "probability": probability, "fold": fold}
+
+
+def count_units(labels: Column, groups: Column | None) -> dict[Any, int]:
+    """Return the number of shapes of each class, or of groups where there are any."""
+    units = np.arange(len(labels)) if groups is None else groups
+    return {name: len(np.unique(units[labels == name])) for name in np.unique(labels).tolist()}

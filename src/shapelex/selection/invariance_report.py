@@ -183,15 +183,10 @@ def invariance_report(
         if registered is not None:
             after = registered.compare(register(changed, space, to=registration.target).configurations)
         effects.append(ChangeEffect(name, to_itself, between_shapes, rmse, weight_change, *after))
-    return InvarianceReport(
-        effects=tuple(effects),
-        spread=float(np.median(distances[np.triu_indices(n_shapes, 1)])),
-        rmse=plain.rmse,
-        rmse_registered=None if registered is None else registered.rmse,
-        n_shapes=n_shapes,
-        space=space,
-        tol=1e3 * float(np.finfo(configurations.real.dtype).eps ** 0.75),
-    )
+    spread = float(np.median(distances[np.triu_indices(n_shapes, 1)]))
+    tol = 1e3 * float(np.finfo(configurations.real.dtype).eps ** 0.75)
+    rmse_registered = None if registered is None else registered.rmse
+    return InvarianceReport(tuple(effects), spread, plain.rmse, rmse_registered, n_shapes, space, tol)
 
 
 class _Reference:

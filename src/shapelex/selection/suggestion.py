@@ -22,24 +22,20 @@ from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.geometry.distances import row_distances
 from shapelex.selection.comparison import check_counts
-from shapelex.selection.tables import (
-    LEAST_STEP,
-    PRECISION,
-    AtomStability,
-    ErrorSurface,
-    Progress,
-    Row,
-    choose,
-    close_sizes,
-    collect,
-    most_stable,
-)
+from shapelex.selection.tables import PRECISION, AtomStability, ErrorSurface, Progress, Row, collect
 from shapelex.shapes.opening import read_configurations
 from shapelex.shapes.thumbnails import html_text
 from shapelex.spaces import Space
 
 DEFAULT_SIZES = (3, 4, 6, 8, 11, 15, 20)
 MOST_NONZERO = 10
+
+# Smallest fraction by which one more atom per shape must lower the held-out error.
+_LEAST_STEP = 0.1
+
+# A smaller size of similar error is preferred only where the stability of its atoms is higher by this much.
+_WORTHWHILE_STABILITY = 0.15
+_CLOSE_ERROR = 1.03
 
 # The elbow has that many neighbors.
 _N_NEIGHBORS = 4
@@ -266,14 +262,14 @@ class _Search:
     def measure_size(self, n_atoms: int, sparsities: Sequence[int], stops_early: bool) -> Iterator[Row]:
         """Measure one size at ascending sparsities; stop early where two in a row would not be chosen.
 
-        That is where the description does not get shorter, or the error decreases by less than LEAST_STEP.
+        That is where the description does not get shorter, or the error decreases by less than _LEAST_STEP.
         """
         shortest, last, n_idle = np.inf, np.inf, 0
         for n_nonzero in (count for count in sparsities if count <= n_atoms):
             yield from self._measure(n_atoms, n_nonzero)
             length = self.surface.description_length(n_atoms, n_nonzero)
             error = self.surface.rmse(n_atoms, n_nonzero)
-            improves = length < shortest and error <= (1 - LEAST_STEP) * last
+            improves = length < shortest and error <= (1 - _LEAST_STEP) * last
             shortest, last, n_idle = min(length, shortest), error, 0 if improves else n_idle + 1
             if stops_early and n_idle == 2:
                 break
@@ -296,13 +292,11 @@ class _Search:
         tried = surface.sizes(n_nonzero)
         for size in close_sizes(surface, elbow, n_nonzero) if sizes is None else [one for one in sizes if one in tried]:
             found = self._learn(self.configurations, size, n_nonzero, self.seeds[-1]).stability_
-            cell = {"n_atoms": size, "n_nonzero": n_nonzero}
             if found.is_known:
                 distance, chance = float(found.distances.mean()), float(found.chance.mean())
                 stability = float(np.clip(1 - distance / chance, 0, 1)) if chance > 0 else 1.0
-                measured = {"distance": distance, "chance": chance, "n_named": int(found.can_be_named.sum())}
-                self.stability._rows.append({**cell, **measured, "stability": stability})
-            yield cell
+                self.stability.add(size, n_nonzero, distance, chance, int(found.can_be_named.sum()), stability)
+            yield {"n_atoms": size, "n_nonzero": n_nonzero}
 
     def _measure(self, n_atoms: int, n_nonzero: int) -> Iterator[Row]:
         """Learn and measure one size and sparsity on all folds."""
@@ -310,22 +304,61 @@ class _Search:
             start = time.perf_counter()
             model = self._learn(self.configurations[learned_from], n_atoms, n_nonzero, seed)
             held = self.configurations[held_out]
-            weights = model.encode(held).coefs.astype(np.complex128)
-            row = {
-                "n_atoms": n_atoms,
-                "n_nonzero": n_nonzero,
-                "fold": fold,
-                "rmse": -model.score(held),
-                "train_rmse": model.rmse_,
-                "energy": float(np.mean(np.abs(weights) ** 2)),
-                "seconds": time.perf_counter() - start,
-            }
-            self.surface._rows.append(row)
-            yield row
+            energy = float(np.mean(np.abs(model.encode(held).coefs.astype(np.complex128)) ** 2))
+            errors = -model.score(held), model.rmse_
+            yield self.surface.add(n_atoms, n_nonzero, fold, *errors, energy, time.perf_counter() - start)
 
     def _learn(self, X: ComplexArray, n_atoms: int, n_nonzero: int, seed: int) -> ShapeDictionary:
         model = ShapeDictionary(n_atoms, n_nonzero, space=self.space, n_jobs=self.n_jobs, random_state=seed)
         return model.fit(X)
+
+
+def choose(surface: ErrorSurface, min_gain: float) -> tuple[int, int]:
+    """Return size and sparsity at the elbow of a surface."""
+    cells = sorted({(int(row["n_atoms"]), int(row["n_nonzero"])) for row in surface.rows()})
+    _, n_nonzero = min(cells, key=lambda cell: (surface.description_length(*cell), cell))
+    n_atoms = choose_size(surface, n_nonzero, min_gain)
+    # With many coordinates the weights add little to the description, so the error must fall by _LEAST_STEP as well.
+    while n_nonzero > 1 and (n_atoms, n_nonzero - 1) in cells:
+        step = surface.rmse(n_atoms, n_nonzero) / surface.rmse(n_atoms, n_nonzero - 1)
+        if step <= 1 - _LEAST_STEP:
+            break
+        n_nonzero -= 1
+        n_atoms = choose_size(surface, n_nonzero, min_gain)
+    return n_atoms, n_nonzero
+
+
+def choose_size(surface: ErrorSurface, n_nonzero: int, min_gain: float) -> int:
+    """Return the size beyond which each further atom lowers the error by less than `min_gain`, at one sparsity.
+
+    The decrease is measured along the lower convex hull of the logarithm of the error, so that a size whose dictionary
+    was learned badly does not hide the decrease at larger sizes.
+    """
+    sizes = np.array(surface.sizes(n_nonzero))
+    errors = np.log([max(surface.rmse(size, n_nonzero), PRECISION) for size in sizes])
+    here = 0
+    while here < len(sizes) - 1:
+        slopes = (errors[here + 1 :] - errors[here]) / (sizes[here + 1 :] - sizes[here])
+        if slopes.min() > np.log1p(-min_gain):
+            break
+        # The next point of the hull is that of the steepest descent.
+        here += 1 + int(slopes.argmin())
+    return int(sizes[here])
+
+
+def close_sizes(surface: ErrorSurface, n_atoms: int, n_nonzero: int) -> list[int]:
+    """Return a size and the smaller ones of nearly the same error, in ascending order."""
+    limit = _CLOSE_ERROR * surface.rmse(n_atoms, n_nonzero)
+    return [size for size in surface.sizes() if size <= n_atoms and surface.rmse(size, n_nonzero) <= limit]
+
+
+def most_stable(surface: ErrorSurface, stability: AtomStability, n_atoms: int, n_nonzero: int) -> int:
+    """Return a smaller size of nearly the same error and clearly higher stability, if there is one."""
+    best = n_atoms
+    for size in close_sizes(surface, n_atoms, n_nonzero):
+        if stability.of(size) > stability.of(best) + _WORTHWHILE_STABILITY:
+            best = size
+    return best
 
 
 def _describe_order(
@@ -406,7 +439,7 @@ def _explain_sparsity(surface: ErrorSurface, n_atoms: int, n_nonzero: int) -> li
         excess = surface.description_length(n_atoms, n_nonzero + 1) - surface.description_length(n_atoms, n_nonzero)
         error = surface.rmse(n_atoms, n_nonzero + 1)
         even = max(error, PRECISION) * exp(-excess / (2 * max(surface.n_dimensions - n_nonzero - 1, 1)))
-        threshold = max(1 - even / max(here, PRECISION), LEAST_STEP)
+        threshold = max(1 - even / max(here, PRECISION), _LEAST_STEP)
         parts.append(f"one more would gain {100 * (1 - error / here):.0f} % (threshold: {100 * threshold:.0f} %)")
     elif n_nonzero == max(surface.sparsities()) and n_nonzero < n_atoms:
         parts.append("more were not tried, and may be better: give a longer range of n_nonzero")

@@ -1,4 +1,4 @@
-"""Tidy tables of measurements, and the elbow beyond which larger dictionaries improve little."""
+"""Tidy tables of measurements, which callers watch as they grow."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,17 +13,11 @@ from shapelex.shapes.thumbnails import html_text
 
 logger = logging.getLogger("shapelex")
 
+# Errors below this count as zero: shapes are not measured to a thousandth of their size.
 PRECISION = 1e-3
-"""Errors below this count as zero: shapes are not measured to a thousandth of their size."""
-
-LEAST_STEP = 0.1
-"""Smallest fraction by which one more atom per shape must lower the held-out error."""
-
-# A smaller size of similar error is preferred only where the stability of its atoms is higher by this much.
-_WORTHWHILE_STABILITY = 0.15
-_CLOSE_ERROR = 1.03
 
 Row = dict[str, Any]
+Column = np.ndarray[Any, Any]
 Progress = Callable[[int, int, Row], bool | None]
 
 
@@ -81,6 +75,22 @@ class TidyTable:
         """
         return [dict(row) for row in self._rows]
 
+    def add(self, *values: Any) -> Row:
+        """Append a row.
+
+        Parameters
+        ----------
+        *values
+            A value for every column, in their order.
+
+        Returns
+        -------
+        dict
+            The row.
+        """
+        self._rows.append(dict(zip(self.columns, values, strict=True)))
+        return self._rows[-1]
+
     def to_dataframe(self) -> pd.DataFrame:
         """Table as a pandas data frame.
 
@@ -109,7 +119,7 @@ class TidyTable:
             Path(path).write_text(text, encoding="utf-8")
         return text
 
-    def __getitem__(self, column: str) -> np.ndarray[Any, Any]:
+    def __getitem__(self, column: str) -> Column:
         if column not in self.columns:
             raise KeyError(f"the table has the columns {', '.join(self.columns)}, not {column!r}.")
         return np.array([row[column] for row in self._rows])
@@ -288,54 +298,6 @@ class AtomStability(TidyTable):
         return "" if table.empty else shown.to_string(float_format="{:.3f}".format, col_space=13)
 
 
-def choose(surface: ErrorSurface, min_gain: float) -> tuple[int, int]:
-    """Return size and sparsity at the elbow of a surface."""
-    cells = sorted({(int(row["n_atoms"]), int(row["n_nonzero"])) for row in surface.rows()})
-    _, n_nonzero = min(cells, key=lambda cell: (surface.description_length(*cell), cell))
-    n_atoms = choose_size(surface, n_nonzero, min_gain)
-    # With many coordinates the weights add little to the description, so the error must fall by LEAST_STEP as well.
-    while n_nonzero > 1 and (n_atoms, n_nonzero - 1) in cells:
-        step = surface.rmse(n_atoms, n_nonzero) / surface.rmse(n_atoms, n_nonzero - 1)
-        if step <= 1 - LEAST_STEP:
-            break
-        n_nonzero -= 1
-        n_atoms = choose_size(surface, n_nonzero, min_gain)
-    return n_atoms, n_nonzero
-
-
-def choose_size(surface: ErrorSurface, n_nonzero: int, min_gain: float) -> int:
-    """Return the size beyond which each further atom lowers the error by less than `min_gain`, at one sparsity.
-
-    The decrease is measured along the lower convex hull of the logarithm of the error, so that a size whose dictionary
-    was learned badly does not hide the decrease at larger sizes.
-    """
-    sizes = np.array(surface.sizes(n_nonzero))
-    errors = np.log([max(surface.rmse(size, n_nonzero), PRECISION) for size in sizes])
-    here = 0
-    while here < len(sizes) - 1:
-        slopes = (errors[here + 1 :] - errors[here]) / (sizes[here + 1 :] - sizes[here])
-        if slopes.min() > np.log1p(-min_gain):
-            break
-        # The next point of the hull is that of the steepest descent.
-        here += 1 + int(slopes.argmin())
-    return int(sizes[here])
-
-
-def close_sizes(surface: ErrorSurface, n_atoms: int, n_nonzero: int) -> list[int]:
-    """Return a size and the smaller ones of nearly the same error, in ascending order."""
-    limit = _CLOSE_ERROR * surface.rmse(n_atoms, n_nonzero)
-    return [size for size in surface.sizes() if size <= n_atoms and surface.rmse(size, n_nonzero) <= limit]
-
-
-def most_stable(surface: ErrorSurface, stability: AtomStability, n_atoms: int, n_nonzero: int) -> int:
-    """Return a smaller size of nearly the same error and clearly higher stability, if there is one."""
-    best = n_atoms
-    for size in close_sizes(surface, n_atoms, n_nonzero):
-        if stability.of(size) > stability.of(best) + _WORTHWHILE_STABILITY:
-            best = size
-    return best
-
-
 def print_percent(table: pd.DataFrame, corner: str) -> str:
     """Return a table of errors in percent, with `corner` above the names of its rows; empty where nothing is known."""
     # Columns of numbers would stand one place to the left of their cells.
@@ -343,13 +305,10 @@ def print_percent(table: pd.DataFrame, corner: str) -> str:
     return str(named.to_string(float_format="{:.2f}".format, na_rep="", col_space=6))
 
 
-def collect(measurements: Iterator[Row], n_at_most: int, callback: Progress | None, task: str) -> list[Row]:
-    """Return the rows that are measured one after the other, until the callback, which is told of each, says stop."""
-    rows: list[Row] = []
-    for row in measurements:
-        rows.append(row)
-        n_at_most = max(n_at_most, len(rows))
-        logger.info("%s: %d of at most %d, %s", task, len(rows), n_at_most, row)
-        if callback is not None and callback(len(rows), n_at_most, dict(row)):
+def collect(measurements: Iterator[Row], n_at_most: int, callback: Progress | None, task: str) -> None:
+    """Make measurements one by one, log them, and tell the callback, which may stop them by returning True."""
+    for n_done, row in enumerate(measurements, 1):
+        n_at_most = max(n_at_most, n_done)
+        logger.info("%s: %d of at most %d, %s", task, n_done, n_at_most, row)
+        if callback is not None and callback(n_done, n_at_most, dict(row)):
             break
-    return rows
