@@ -1,6 +1,6 @@
 """The dictionary that the paper compares with: shapes are rotated onto their mean, then coded with real weights."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,14 +9,8 @@ from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_weights
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
-from shapelex.estimators.base import as_generator, count_jobs, preparation_of
-from shapelex.estimators.dictionary_learning import (
-    LEARNED_PARTS,
-    RENEWED_PARAMETERS,
-    Attributes,
-    DictionaryLearner,
-    found_attributes,
-)
+from shapelex.estimators.base import as_generator, count_jobs
+from shapelex.estimators.dictionary_learning import LEARNED_PARTS, RENEWED_PARAMETERS, DictionaryLearner
 from shapelex.files.schema import Array, Schema
 from shapelex.geometry import mean_shape
 from shapelex.geometry.alignment import rotations_onto
@@ -118,7 +112,7 @@ class AlignFirstDictionary(DictionaryLearner):
     _is_real = True
     _schema = Schema((*LEARNED_PARTS, Array("mean_", "complex", ("n_coordinates",))), renewed=RENEWED_PARAMETERS)
 
-    def _start(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Learner, Attributes]:
+    def _start(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Learner, dict[str, Any]]:
         """Align the shapes."""
         configurations, space = read_configurations(self._open_input(X, self.space))
         rows = space.whitened_preshapes(configurations, "X")
@@ -128,13 +122,10 @@ class AlignFirstDictionary(DictionaryLearner):
         aligned = _aligned(rows, mean, space)
         shapes = as_shapes(aligned, PlainRows(aligned.shape[1]), sample_weight)
         learner = Learner(shapes, self._options(space, mean), as_generator(self.random_state))
-        preparation = preparation_of(X)
+        return learner, {"space_": space, "mean_": mean}
 
-        def attributes(found: PassSums) -> dict[str, Any]:
-            atoms = space.unwhiten(_as_complex_rows(found.atoms))
-            return found_attributes(found, atoms, space, preparation, mean_=mean)
-
-        return learner, attributes
+    def _attributes(self, found: PassSums, learner: Learner, known: dict[str, Any]) -> dict[str, Any]:
+        return super()._attributes(replace(found, atoms=_as_complex_rows(found.atoms)), learner, known)
 
     def encode(self, X: ArrayLike) -> SparseCodes:
         """Code shapes over the atoms, after rotating them onto the mean.
@@ -208,7 +199,10 @@ class AlignFirstDictionary(DictionaryLearner):
         return residual_norms(aligned, self._atom_rows(), self._encode(aligned))
 
     def _options(self, space: Space, mean: ComplexArray) -> LearningOptions:
-        return self._make_options(lambda init: _aligned(space.whitened_preshapes(init, "init"), mean, space))
+        init = self.init
+        if not isinstance(init, str):
+            init = _aligned(space.whitened_preshapes(init, "init"), mean, space)
+        return self._make_options(init=init)
 
     def _atom_rows(self) -> ComplexArray:
         return _as_real_rows(self.space_.whitened_preshapes(self.atoms_, "atoms_"))

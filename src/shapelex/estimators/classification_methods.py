@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex.estimators.calibration import Calibration, choose_scores
 from shapelex.estimators.folds import Fold
-from shapelex.estimators.outline_convolutions import OutlineConvolutions
+from shapelex.estimators.outlines import OutlineConvolutions
 from shapelex.estimators.principal_components import TangentPCA
 from shapelex.estimators.procrustes_kernel import ProcrustesKernel
 from shapelex.estimators.shape_dictionary_classifier import ShapeDictionaryClassifier

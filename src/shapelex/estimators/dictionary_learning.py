@@ -22,13 +22,12 @@ from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import check_count
 from shapelex.coding import SparseCodes, decode
-from shapelex.estimators.base import AtomPlotMixin, ShapeReconstructor, check_dense_codes, count_jobs
+from shapelex.estimators.base import AtomPlotMixin, ShapeReconstructor, check_dense_codes, count_jobs, preparation_of
 from shapelex.exceptions import CodesError
 from shapelex.files.schema import Array, Count, Number, Part
 from shapelex.learning import Learner, LearningOptions
 from shapelex.learning.checkpoint import Checkpoint
 from shapelex.learning.one_pass import PassSums
-from shapelex.shapes.preparation import Preparation
 from shapelex.spaces import Space
 
 try:
@@ -39,18 +38,17 @@ except ImportError:
 _CallbackSupport: Any = object if callback is None else callback.CallbackSupportMixin
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-Attributes = Callable[[PassSums], dict[str, Any]]
 
 logger = logging.getLogger("shapelex")
 
+# What parameters of files of earlier versions become that have no meaning any more.
 RENEWED_PARAMETERS: dict[str, Callable[[Any], Any]] = {
     "init": lambda init: "auto" if isinstance(init, str) and init == "spread" else init,
     "nested": lambda _: None,
     "tie": lambda tie: None if tie else tie,
     "effort": lambda effort: max(effort, 1),
 }
-"""What parameters of files of earlier versions become that have no meaning any more."""
-
+# What model files hold of every dictionary.
 LEARNED_PARTS: tuple[Part, ...] = (
     Array("atoms_", "complex", ("n_atoms", "n_coordinates")),
     Array("usage_", "float", ("n_atoms",)),
@@ -58,7 +56,6 @@ LEARNED_PARTS: tuple[Part, ...] = (
     Number("rmse_"),
     Count("n_iter_"),
 )
-"""What model files hold of every dictionary."""
 
 
 def with_callbacks(method: Method) -> Method:
@@ -89,6 +86,12 @@ class LearningParameters:
     n_jobs: int | None = None
     random_state: Any = None
     verbose: bool | int = False
+
+    def _make_options(self, **others: Any) -> LearningOptions:
+        """Check the parameters and return them as options of a learner."""
+        # False and True are the levels 0 and 1.
+        check_count(int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0, "verbose")
+        return LearningOptions.of(self, n_threads=count_jobs(self.n_jobs), **others)
 
 
 @dataclass(eq=False, repr=False)
@@ -131,16 +134,21 @@ class DictionaryLearner(LearningParameters, AtomPlotMixin, ShapeReconstructor, _
         configurations: ComplexArray = check_dense_codes(codes, len(self.atoms_), is_real=self._is_real) @ self.atoms_
         return configurations
 
-    def _make_options(self, whiten_init: Callable[[ArrayLike], ComplexArray], **others: Any) -> LearningOptions:
-        """Check the parameters and return them as options of a learner; `whiten_init` makes rows of given atoms."""
-        # False and True are the levels 0 and 1.
-        check_count(int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0, "verbose")
-        init = self.init if isinstance(self.init, str) else whiten_init(self.init)
-        return LearningOptions.of(self, init=init, n_threads=count_jobs(self.n_jobs), **others)
-
     @abstractmethod
-    def _start(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Learner, Attributes]:
-        """Return a learner of the shapes, and the function that gives the attributes of what it finds."""
+    def _start(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Learner, dict[str, Any]]:
+        """Return a learner of the shapes, and the attributes that are known before it learns, the space among them."""
+
+    def _attributes(self, found: PassSums, learner: Learner, known: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Return the attributes of an estimator with the dictionary that a learner found, and those that are known."""
+        return {
+            "atoms_": known["space_"].unwhiten_rows(found.atoms),
+            "rmse_": found.rmse,
+            "usage_": found.usage / found.weight,
+            "loss_curve_": np.array(found.curve),
+            "n_iter_": len(found.curve) - 1,
+            "n_features_in_": known["space_"].n_coordinates,
+            **known,
+        }
 
     @with_callbacks
     @single_blas_thread()
@@ -162,16 +170,17 @@ class DictionaryLearner(LearningParameters, AtomPlotMixin, ShapeReconstructor, _
         self
             The estimator itself.
         """
-        learner, attributes = self._start(X, sample_weight)
+        learner, known = self._start(X, sample_weight)
+        attributes = partial(self._attributes, learner=learner, known=known | {"preparation_": preparation_of(X)})
         path = getattr(self, "checkpoint", None)
         checkpoint = None if path is None else Checkpoint(path, learner, self.random_state)
-        known = {"estimator": self, "X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        task = {"estimator": self, "X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         name, plan, was_stopped = type(self).__name__, learner.plan, False
         # Those of scikit-learn's callbacks: of the fit, and of its present descent, which is a stage.
         contexts: list[Any] = []
         if getattr(self, "_skl_callbacks", None):
             contexts.append(self._init_callback_context(max_subtasks=len(plan)))
-            contexts[0].call_on_fit_task_begin(**known)
+            contexts[0].call_on_fit_task_begin(**task)
         try:
             for _ in learner.passes():
                 if checkpoint is not None:
@@ -185,7 +194,7 @@ class DictionaryLearner(LearningParameters, AtomPlotMixin, ShapeReconstructor, _
                 logger.debug(message, extra={"iteration": learner})
                 if self.verbose > 1 or (self.verbose == 1 and learner.n_passes % 10 == 1 and stage.kind != "swap"):
                     write_progress(message)
-                if contexts and _end_iteration(contexts, learner, known, partial(attributes, best)):
+                if contexts and _end_iteration(contexts, learner, task, partial(attributes, best)):
                     was_stopped = True
                     break
             self.__dict__.update(attributes(learner.finish()))
@@ -208,37 +217,20 @@ class DictionaryLearner(LearningParameters, AtomPlotMixin, ShapeReconstructor, _
         if self.verbose:
             write_progress(f"{name}: finished, RMSE {self.rmse_:.6f} after {self.n_iter_} iterations")
         while contexts:
-            contexts.pop().call_on_fit_task_end(**known, reconstruction_attributes=vars(self).copy)
+            contexts.pop().call_on_fit_task_end(**task, reconstruction_attributes=vars(self).copy)
         return self
 
 
 def _end_iteration(
-    contexts: list[Any], learner: Learner, known: dict[str, Any], attributes: Callable[[], dict[str, Any]]
+    contexts: list[Any], learner: Learner, task: dict[str, Any], attributes: Callable[[], dict[str, Any]]
 ) -> bool:
     """Tell scikit-learn's callbacks of a pass, and of its descent if it is the first one; return whether one stops."""
     if learner.n_passes == 1 and len(contexts) > 1:
-        contexts.pop().call_on_fit_task_end(**known)
+        contexts.pop().call_on_fit_task_end(**task)
     if len(contexts) == 1:
         n_passes = learner.plan[learner.stage].n_passes
         contexts.append(contexts[0].subcontext(task_name="descent", max_subtasks=n_passes))
-        contexts[1].call_on_fit_task_begin(**known)
+        contexts[1].call_on_fit_task_begin(**task)
     iteration = contexts[1].subcontext(task_name="iteration")
-    iteration.call_on_fit_task_begin(**known)
-    return bool(iteration.call_on_fit_task_end(**known, reconstruction_attributes=attributes))
-
-
-def found_attributes(
-    found: PassSums, atoms: ComplexArray, space: Space, preparation: Preparation | None, **others: Any
-) -> dict[str, Any]:
-    """Return the attributes of an estimator that has learned a dictionary."""
-    return {
-        "atoms_": atoms,
-        "rmse_": found.rmse,
-        "usage_": found.usage / found.weight,
-        "loss_curve_": np.array(found.curve),
-        "n_iter_": len(found.curve) - 1,
-        "space_": space,
-        "preparation_": preparation,
-        "n_features_in_": space.n_coordinates,
-        **others,
-    }
+    iteration.call_on_fit_task_begin(**task)
+    return bool(iteration.call_on_fit_task_end(**task, reconstruction_attributes=attributes))

@@ -21,7 +21,7 @@ from shapelex.estimators.classification_methods import (
 )
 from shapelex.estimators.decision_explanation import Explanation, explain_decision
 from shapelex.estimators.folds import Fold, check_units, make_folds
-from shapelex.estimators.outline_registration import OutlineRegistration
+from shapelex.estimators.outlines import OutlineRegistration
 from shapelex.estimators.shape_dictionary_classifier import ProbabilityClassifier, check_labels, number_classes
 from shapelex.exceptions import ShapeInputError
 from shapelex.files.schema import Array, Fields, Labels, Part, Schema

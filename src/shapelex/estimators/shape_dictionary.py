@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from shapelex._arrays import as_kind_of, is_on_device, keeps_array_kind
 from shapelex._blas import single_blas_thread
-from shapelex._messages import Message, parameter
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import check_choice, check_flag
 from shapelex.coding import SparseCodes, decode
@@ -26,14 +26,9 @@ from shapelex.coding.blocks import (
 from shapelex.coding.coders import CODERS, CodedBlock, Coding
 from shapelex.coding.codes import shape_columns
 from shapelex.estimators.base import as_generator, count_jobs, preparation_of
-from shapelex.estimators.dictionary_learning import (
-    LEARNED_PARTS,
-    RENEWED_PARAMETERS,
-    Attributes,
-    DictionaryLearner,
-    found_attributes,
-)
+from shapelex.estimators.dictionary_learning import LEARNED_PARTS, RENEWED_PARAMETERS, DictionaryLearner
 from shapelex.exceptions import ParameterError
+from shapelex.files.atomic import check_replaceable
 from shapelex.files.code_files import CodeBlock, write_codes
 from shapelex.files.provenance import make_run
 from shapelex.files.schema import Array, Count, Group, Number, Schema
@@ -44,7 +39,6 @@ from shapelex.learning.one_pass import PassSums
 from shapelex.learning.sampling import draw_rows, open_incomplete, take_part
 from shapelex.learning.stability import STABILITY_ROWS, measure_stability
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.preparation import Preparation
 from shapelex.shapes.storage import Shapes
 from shapelex.spaces import Space
 
@@ -256,14 +250,8 @@ class ShapeDictionary(DictionaryLearner):
         # The path of a checkpoint belongs to one fit, not to the model.
         left_out=("checkpoint",),
         removed=(
-            "update",
-            "checkpoint_every",
-            "max_weight",
-            "switch_cost",
-            "sparsities_",
-            "combined_gram",
-            "combined_products",
-            "combined_usage",
+            *("update", "checkpoint_every", "max_weight", "switch_cost"),
+            *("sparsities_", "combined_gram", "combined_products", "combined_usage"),
         ),
         renewed=RENEWED_PARAMETERS,
     )
@@ -273,7 +261,7 @@ class ShapeDictionary(DictionaryLearner):
         "switch_cost": "encode_sequence(..., switch_cost=) keeps atoms from frame to frame",
     }
 
-    def _start(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Learner, Attributes]:
+    def _start(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Learner, dict[str, Any]]:
         """Open the shapes, and draw those by which the stability will be measured."""
         shapes = self._open_input(X, self.space, sample_weight)
         if shapes.allows_missing and self.batch_size is None:
@@ -282,9 +270,14 @@ class ShapeDictionary(DictionaryLearner):
         # Of another generator: what is learned does not depend on it.
         seed = int(deepcopy(generator).integers(2**63))
         chosen = draw_rows(shapes, max(STABILITY_ROWS, 20 * self.n_atoms), np.random.default_rng((seed, 0)))
-        learner = Learner(shapes, options, generator)
         sample = take_part(shapes, chosen), options, seed
-        return learner, partial(_attributes_of, learner=learner, preparation=preparation_of(X), sample=sample)
+        return Learner(shapes, options, generator), {"space_": shapes.space, "_sample": sample}
+
+    def _attributes(self, found: PassSums, learner: Learner, known: dict[str, Any]) -> dict[str, Any]:
+        later = learner.memory or found
+        # What later batches are added to.
+        memory = PassSums(later.gram, later.products, later.usage, later.weight)
+        return super()._attributes(found, learner, known) | {"_memory": memory, "_stability": None}
 
     @single_blas_thread()
     def partial_fit(
@@ -337,7 +330,8 @@ class ShapeDictionary(DictionaryLearner):
         for _ in learner.passes():
             pass
         assert learner.best is not None
-        self.__dict__.update(_attributes_of(learner.best, learner, preparation), n_iter_=learner.n_batches)
+        known = {"space_": shapes.space, "preparation_": preparation, "_sample": None}
+        self.__dict__.update(self._attributes(learner.best, learner, known), n_iter_=learner.n_batches)
         return self
 
     @property
@@ -438,14 +432,11 @@ class ShapeDictionary(DictionaryLearner):
         ImportError
             If zarr, pyarrow or openpyxl is not installed.
         """
-        if Path(path).exists() and not check_flag(overwrite, "overwrite"):
-            raise FileExistsError(
-                Message(f"{path} exists already: give {parameter('overwrite', True)} to replace it, or another name.")
-            )
-        shapes = self._open_new_input(X)
+        check_replaceable(Path(path), check_flag(overwrite, "overwrite"))
+        coded = self._coded_blocks(X)
 
         def blocks() -> Iterator[CodeBlock]:
-            for block in coded_blocks(shapes, self._coding()):
+            for block in coded:
                 end = block.start + len(block.codes)
                 # Shapes without names are numbered: text would take longer to write than codes to compute.
                 columns: dict[str, Any] = {"id": np.arange(block.start, end)}
@@ -469,15 +460,11 @@ class ShapeDictionary(DictionaryLearner):
         ndarray of complex, shape (n_shapes, n_atoms)
             Complex weights, most of them zero. :class:`~shapelex.CodeFeatures` makes real features of them.
         """
-        shapes = self._open_new_input(X)
         if is_on_device(X, self.device):
-            return cast(ComplexArray, dense_codes_on_device(shapes, self._coding()))
-        if shapes.is_remote:
-            return self.encode(X).toarray()
-        dense = np.zeros((len(shapes), len(self.atoms_)), dtype=self._code_dtype(shapes))
-        for block in coded_blocks(shapes, self._coding(), with_errors=False):
-            dense[block.start : block.start + len(block.support)] = block.codes.toarray()
-        return dense.view(ComplexCodes)
+            return cast(ComplexArray, dense_codes_on_device(self._open_new_input(X), self._coding()))
+        codes = self.encode(X).toarray()
+        # Those of a Dask array are one.
+        return codes.view(ComplexCodes) if isinstance(codes, np.ndarray) else codes
 
     @keeps_array_kind
     def reconstruct(self, X: ArrayLike) -> ComplexArray:
@@ -494,12 +481,10 @@ class ShapeDictionary(DictionaryLearner):
             ``inverse_transform(encode(X))``: approximations of the pre-shapes ``space_.preshape(X)``, in their poses.
         """
         if is_on_device(X, self.device):
-            codes = dense_codes_on_device(self._open_new_input(X), self._coding())
-            return cast(ComplexArray, codes @ as_kind_of(self.atoms_, X).to(codes.dtype))
-        shapes = self._open_new_input(X)
-        if shapes.is_remote:
-            return self.transform(X) @ self.atoms_
-        return decode(cast(SparseCodes, code_all(shapes, self._coding())), self.atoms_)
+            dense: Any = self.transform(X)
+            return cast(ComplexArray, dense @ as_kind_of(self.atoms_, X).to(dense.dtype))
+        codes = self.encode(X)
+        return decode(codes, self.atoms_) if isinstance(codes, SparseCodes) else codes.toarray() @ self.atoms_
 
     @keeps_array_kind
     def errors(self, X: ArrayLike) -> FloatArray:
@@ -584,7 +569,8 @@ class ShapeDictionary(DictionaryLearner):
                 f"{parameter('nested', True)} has no meaning any more: leave it out, and learn one dictionary for each "
                 f"{parameter('n_nonzero')} that you use."
             )
-        return self._make_options(partial(space.whitened_preshapes, name="init"), **others)
+        init = self.init if isinstance(self.init, str) else space.whitened_preshapes(self.init, "init")
+        return self._make_options(init=init, **others)
 
     def _check_loaded(self) -> None:
         self._options(self.space_)
@@ -614,21 +600,7 @@ class ShapeDictionary(DictionaryLearner):
 
 def _nearest_distances(shapes: Shapes, atom_rows: ComplexArray) -> FloatArray:
     """Return the full distance from each atom to the nearest shape."""
-    nearest = []
-    for block in shapes.blocks(_REALISM_BLOCK):
-        first_row = shapes.first_row + block.start
-        rows = shapes.space.whitened_preshapes(block.configurations, shapes.name, first_row)
-        nearest.append(pairwise_row_distances(atom_rows, rows).min(axis=1))
-    smallest: FloatArray = np.min(nearest, axis=0)
+    blocks = shapes.blocks(_REALISM_BLOCK)
+    rows = (shapes.space.whitened_preshapes(block.configurations, block.name, block.first_row) for block in blocks)
+    smallest: FloatArray = np.min([pairwise_row_distances(atom_rows, part).min(axis=1) for part in rows], axis=0)
     return smallest
-
-
-def _attributes_of(
-    found: PassSums, learner: Learner, preparation: Preparation | None, sample: Any = None
-) -> dict[str, Any]:
-    """Return the attributes of an estimator with this dictionary."""
-    space, later = learner.shapes.space, learner.memory or found
-    # What later batches are added to.
-    memory = PassSums(later.gram, later.products, later.usage, later.weight)
-    known = {"_memory": memory, "_sample": sample, "_stability": None}
-    return found_attributes(found, space.unwhiten_rows(found.atoms), space, preparation, **known)

@@ -16,18 +16,13 @@ from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_number, check_positive, check_weights, name_rows
 from shapelex.estimators.base import SavedEstimator, all_or_nothing, as_generator
 from shapelex.estimators.calibration import choose_scores
-from shapelex.estimators.dictionary_learning import (
-    RENEWED_PARAMETERS,
-    LearningParameters,
-    write_progress,
-)
+from shapelex.estimators.dictionary_learning import RENEWED_PARAMETERS, LearningParameters, write_progress
 from shapelex.estimators.folds import make_folds
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.files.model_file import EstimatorList
 from shapelex.files.schema import Array, Count, Labels, Number, OtherSpace, Schema
 from shapelex.geometry.means import full_mean
-from shapelex.learning import LearningOptions
 from shapelex.spaces import CustomSpace, Space
 
 # Close to the least log loss on held-out shapes of the two sets on which it was tried, for all dictionary sizes.
@@ -307,8 +302,7 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
 
     def _check_parameters(self) -> None:
         """Refuse parameters that no set of shapes could be fitted with."""
-        check_count(int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0, "verbose")
-        LearningOptions.of(self)
+        self._make_options()
         _check_shrinkage(self.shrinkage, chooses=False)
         if self.temperature is not None:
             check_positive(self.temperature, "temperature")
