@@ -1,4 +1,4 @@
-"""What estimators share that learn dictionaries: their parameters, and the passes of a fit.
+"""Learn dictionaries: what estimators share that do, and the one that the paper compares with, which aligns first.
 
 Progress is reported to the log, to standard error and to scikit-learn's callbacks.
 """
@@ -8,9 +8,9 @@ import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -19,16 +19,20 @@ from sklearn.utils.validation import check_is_fitted
 from shapelex._arrays import keeps_array_kind
 from shapelex._blas import single_blas_thread
 from shapelex._messages import Message, parameter
-from shapelex._typing import ArrayLike, ComplexArray
-from shapelex._validation import check_count
-from shapelex.coding import SparseCodes, decode
-from shapelex.estimators.base import AtomPlotMixin, ShapeReconstructor, check_dense_codes, count_jobs, preparation_of
+from shapelex._typing import ArrayLike, ComplexArray, FloatArray
+from shapelex._validation import check_count, check_weights
+from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
+from shapelex.estimators.base import AtomReconstructor, Method, as_generator, check_matrix, count_jobs, preparation_of
 from shapelex.exceptions import CodesError
-from shapelex.files.schema import Array, Count, Number, Part
+from shapelex.files.schema import Array, Count, Number, Part, Schema
+from shapelex.geometry import mean_shape
+from shapelex.geometry.alignment import rotations_onto
 from shapelex.learning import Learner, LearningOptions
 from shapelex.learning.checkpoint import Checkpoint
 from shapelex.learning.one_pass import PassSums
+from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.spaces import Space
+from shapelex.spaces.base import PlainRows
 
 try:
     from sklearn import callback
@@ -36,8 +40,6 @@ except ImportError:
     # scikit-learn has callbacks since 1.9.
     callback = None
 _CallbackSupport: Any = object if callback is None else callback.CallbackSupportMixin
-
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 logger = logging.getLogger("shapelex")
 
@@ -95,7 +97,7 @@ class LearningParameters:
 
 
 @dataclass(eq=False, repr=False)
-class DictionaryLearner(LearningParameters, AtomPlotMixin, ShapeReconstructor, _CallbackSupport):  # type: ignore[misc]
+class DictionaryLearner(LearningParameters, AtomReconstructor, _CallbackSupport):  # type: ignore[misc]
     """An estimator of one dictionary, which its fit learns in passes over the shapes."""
 
     _: KW_ONLY
@@ -131,8 +133,8 @@ class DictionaryLearner(LearningParameters, AtomPlotMixin, ShapeReconstructor, _
             if self._is_real and codes.coefs.imag.any():
                 raise CodesError("codes must be real: complex weights belong to another kind of dictionary.")
             return decode(codes, self.atoms_)
-        configurations: ComplexArray = check_dense_codes(codes, len(self.atoms_), is_real=self._is_real) @ self.atoms_
-        return configurations
+        dense = check_matrix(codes, "n_shapes", len(self.atoms_), is_real=self._is_real)
+        return np.asarray(dense @ self.atoms_)
 
     @abstractmethod
     def _start(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Learner, dict[str, Any]]:
@@ -221,9 +223,203 @@ class DictionaryLearner(LearningParameters, AtomPlotMixin, ShapeReconstructor, _
         return self
 
 
-def _end_iteration(
-    contexts: list[Any], learner: Learner, task: dict[str, Any], attributes: Callable[[], dict[str, Any]]
-) -> bool:
+@dataclass(eq=False, repr=False)
+class AlignFirstDictionary(DictionaryLearner):
+    """Align all shapes to their mean, then learn atoms that are scaled, but not rotated, to approximate them.
+
+    Rotates pre-shapes onto their full Procrustes mean, which gives ``z~_k``, then learns atoms ``d_j`` and real weights
+    ``a_kj``, at most `n_nonzero` per shape, that minimize the mean of ``|z~_k − Σ_j a_kj d_j|²_Phi`` (section 6,
+    "Computational results", equation 38 of the paper [1]_). :class:`ShapeDictionary` is compared with this method:
+    weights that cannot rotate an atom leave larger errors.
+
+    Parameters
+    ----------
+    n_atoms : int, default 20
+        Number of atoms.
+    n_nonzero : int, default 5
+        Maximum number of atoms per shape.
+    space : Space, optional
+        Space of the configurations; landmarks when not given.
+    coder : {"auto", "exact", "beam", "ormp", "omp"}, default "auto"
+        How to find the atoms of a shape, see :func:`shapelex.encode`. The paper uses ``"ormp"``.
+    tie : float, optional
+        0 not to hold the atoms near their start.
+    n_swaps : int, optional
+        Number of swaps of atoms, see :class:`ShapeDictionary`; none by default.
+    n_restarts : int, default 1
+        Number of descents, where they differ by random draws; the best result is kept.
+    max_iter : int, default 100
+        Maximum number of updates per descent.
+    tol : float, default 1e-5
+        A descent ends when an update changes the error by no more than this fraction of it.
+    n_jobs : int, optional
+        Maximum number of threads; −1 or None for all processors. Results are the same to the bit for any number.
+    random_state : int, Generator, RandomState or None, default None
+        Seed of all random draws.
+    verbose : bool or int, default False
+        True or 1 writes a line to standard error every tenth iteration and at the end, 2 every iteration.
+    init : {"auto", "random"} or array_like of complex, shape (n_atoms, n_coordinates), default "auto"
+        First dictionary, see :class:`ShapeDictionary`; given configurations are rotated onto the mean like the shapes.
+
+    Attributes
+    ----------
+    mean_ : ndarray of complex, shape (n_coordinates,)
+        Mean onto which all shapes are rotated: a pre-shape, in the pose of the first shape.
+    atoms_ : ndarray of complex, shape (n_atoms, n_coordinates)
+        The atoms: pre-shapes, in the pose of the mean up to a rotation by 180 degrees.
+    space_ : Space
+        Space of the configurations.
+    rmse_ : float
+        Root mean squared error of the aligned shapes.
+    usage_ : ndarray of float, shape (n_atoms,)
+        Fraction of the shapes that use each atom.
+    loss_curve_ : ndarray of float, shape (n_iter + 1,)
+        Mean squared error of the dictionary after each update, preceded by that of the first dictionary.
+    n_iter_ : int
+        Number of updates.
+    n_features_in_ : int
+        Number of coordinates.
+
+    See Also
+    --------
+    ShapeDictionary : Complex weights; nothing is aligned.
+
+    Notes
+    -----
+    The coders and updates are those of :class:`ShapeDictionary`: the real and imaginary parts of a whitened row form a
+    row of twice as many real coordinates, and on real rows all weights are real.
+
+    The error of a shape is at least the full distance from the shape to its reconstruction, and usually larger, since
+    the pose is fixed before the reconstruction is known. ``distance(X, model.reconstruct(X))`` gives the distance.
+
+    References
+    ----------
+    .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes", SIAM
+       Journal on Imaging Sciences (2020), arXiv:1903.11356.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shapelex as sx
+    >>> rng = np.random.default_rng(0)
+    >>> circle = np.exp(2j * np.pi * np.arange(30) / 30)
+    >>> X = circle + 0.3 * rng.normal(size=(200, 2)) @ [circle**-1, 0.3 * circle**2]
+    >>> model = sx.AlignFirstDictionary(n_atoms=4, n_nonzero=3, random_state=0).fit(X)
+    >>> float(model.rmse_) < 1e-6
+    True
+    >>> model.transform(X).dtype
+    dtype('float64')
+    """
+
+    _is_real = True
+    _schema = Schema((*LEARNED_PARTS, Array("mean_", "complex", ("n_coordinates",))), renewed=RENEWED_PARAMETERS)
+
+    def _start(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Learner, dict[str, Any]]:
+        """Align the shapes."""
+        configurations, space = read_configurations(self._open_input(X, self.space))
+        rows = space.whitened_preshapes(configurations, "X")
+        # mean_shape would call the argument "weights" in its error message.
+        check_weights(sample_weight, len(rows), rows.real.dtype, "sample_weight")
+        mean = mean_shape(configurations, weights=sample_weight, space=space)
+        aligned = _aligned(rows, mean, space)
+        shapes = as_shapes(aligned, PlainRows(aligned.shape[1]), sample_weight)
+        learner = Learner(shapes, self._options(space, mean), as_generator(self.random_state))
+        return learner, {"space_": space, "mean_": mean}
+
+    def _attributes(self, found: PassSums, learner: Learner, known: dict[str, Any]) -> dict[str, Any]:
+        # Real and imaginary parts are complex numbers again.
+        atoms = np.ascontiguousarray(found.atoms.real).view(found.atoms.dtype)
+        return super()._attributes(replace(found, atoms=atoms), learner, known)
+
+    def encode(self, X: ArrayLike) -> SparseCodes:
+        """Code shapes over the atoms, after rotating them onto the mean.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        SparseCodes
+            Atoms and weights that approximate each aligned pre-shape; the weights are complex numbers whose
+            imaginary parts are 0.
+        """
+        return self._encode(_aligned(self._read_new_rows(X), self.mean_, self.space_))
+
+    @keeps_array_kind
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """Code shapes over the atoms, as a dense matrix.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        ndarray of float, shape (n_shapes, n_atoms)
+            Real weights, most of them zero.
+        """
+        return np.ascontiguousarray(self.encode(X).toarray().real)
+
+    @keeps_array_kind
+    def reconstruct(self, X: ArrayLike) -> ComplexArray:
+        """Approximate shapes by their codes.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        ndarray of complex, shape (n_shapes, n_coordinates)
+            ``inverse_transform(encode(X))``, each rotated back from the pose of the mean: approximations of the
+            pre-shapes ``space_.preshape(X)``, in their poses.
+        """
+        rows = self._read_new_rows(X)
+        rotations = _rotations(rows, self.mean_, self.space_)
+        return np.conj(rotations) * decode(self._encode(_as_real_rows(rotations * rows)), self.atoms_)
+
+    @keeps_array_kind
+    def errors(self, X: ArrayLike) -> FloatArray:
+        """Norms ``|z~ − Σ_j a_j d_j|_Phi`` of the differences between aligned pre-shapes and their reconstructions.
+
+        The method minimizes these norms, and the paper reports them. They are not distances between shapes: the full
+        distance from a shape to its reconstruction is at most as large.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        ndarray of float, shape (n_shapes,)
+            Errors between 0 and 1.
+        """
+        aligned = _aligned(self._read_new_rows(X), self.mean_, self.space_)
+        return residual_norms(aligned, self._atom_rows(), self._encode(aligned))
+
+    def _options(self, space: Space, mean: ComplexArray) -> LearningOptions:
+        given = self.init
+        init = given if isinstance(given, str) else _aligned(space.whitened_preshapes(given, "init"), mean, space)
+        return self._make_options(init=init)
+
+    def _atom_rows(self) -> ComplexArray:
+        return _as_real_rows(self.space_.whitened_preshapes(self.atoms_, "atoms_"))
+
+    def _encode(self, aligned: ComplexArray) -> SparseCodes:
+        n_threads = count_jobs(self.n_jobs)
+        return encode_rows(aligned, self._atom_rows(), self.n_nonzero, method=self.coder, n_threads=n_threads)
+
+    def _check_loaded(self) -> None:
+        self._options(self.space_, self.mean_)
+        self.errors(self.atoms_[:1])
+
+
+def _end_iteration(contexts: list[Any], learner: Learner, task: dict[str, Any], attributes: partial[Any]) -> bool:
     """Tell scikit-learn's callbacks of a pass, and of its descent if it is the first one; return whether one stops."""
     if learner.n_passes == 1 and len(contexts) > 1:
         contexts.pop().call_on_fit_task_end(**task)
@@ -234,3 +430,17 @@ def _end_iteration(
     iteration = contexts[1].subcontext(task_name="iteration")
     iteration.call_on_fit_task_begin(**task)
     return bool(iteration.call_on_fit_task_end(**task, reconstruction_attributes=attributes))
+
+
+def _rotations(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArray:
+    return rotations_onto(rows, space.whitened_preshapes(mean, "mean_"))
+
+
+def _aligned(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArray:
+    """Return rows rotated onto the mean, as real rows."""
+    return _as_real_rows(_rotations(rows, mean, space) * rows)
+
+
+def _as_real_rows(rows: ComplexArray) -> ComplexArray:
+    """Return rows of the real and imaginary parts, as complex numbers without imaginary part."""
+    return np.ascontiguousarray(rows).view(rows.real.dtype).astype(rows.dtype)

@@ -23,8 +23,8 @@ from shapelex.spaces.base import choose_space
 # Distances, in samples, of the points between which turning angles are measured.
 _TURNING_STEPS = (1, 3, 6)
 _SIGNAL_NAMES = ("distance", *(f"turning{step}" for step in _TURNING_STEPS))
-_MIN_CLOSED_SAMPLES = 64
-_MIN_OPEN_SAMPLES = 96
+_MIN_CLOSED_STEPS = 64
+_MIN_OPEN_STEPS = 95
 _MAX_SAMPLES = 256
 _DILATIONS = (1, 2, 4, 8)
 _QUANTILES = (0.25, 0.5, 0.75)
@@ -128,10 +128,9 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Out
         OutlineRegistration
             The estimator itself.
         """
-        found = self._register(self._read_fit_input(X), "mean")
-        self.registration_ = found
+        found = self.registration_ = self._register(self._read_fit_input(X), "mean")
         self.preparation_ = found.preparation
-        self.mean_ = found.target
+        self.mean_, self._n_features_out = found.target, len(found.target)
         self.n_iter_ = found.n_iter
         return self
 
@@ -177,12 +176,7 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Out
     def _register(self, X: ComplexArray, to: str | ComplexArray) -> Registration:
         # register would call the argument Z in its error message for collapsed outlines.
         self.space_.whitened_preshapes(X, "X")
-        options = self.get_params(deep=False)
-        return register(X, **{**options, "space": self.space_, "to": to})
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.mean_)
+        return register(X, **{**self.get_params(deep=False), "space": self.space_, "to": to})
 
 
 @dataclass(eq=False, repr=False)
@@ -352,8 +346,8 @@ class OutlineConvolutions(TransformerMixin, OutlineEstimator):  # type: ignore[m
 
     def _signals(self, configurations: ComplexArray) -> FloatArray:
         preshapes = self.space_.preshape(configurations).astype(np.complex128, copy=False)
-        signals: FloatArray = _outline_signals(preshapes @ self._samples_matrix().T, self.space_.closed)
-        return signals.astype(np.float32)
+        signals = _outline_signals(preshapes @ self._samples_matrix().T, self.space_.closed)
+        return np.asarray(signals, dtype=np.float32)
 
     def _samples_matrix(self) -> ComplexArray | FloatArray:
         return self.space_.basis(self.space_.parameters(self.n_samples_))
@@ -401,11 +395,8 @@ def _count_samples(space: Space) -> int:
     points then moves the samples, too. Curves with more than 256 points are sampled at 256 parameters.
     """
     n_points = space.n_coordinates // (space.coordinates_per_point or 1)
-    if space.closed:
-        n_samples = n_points * -(-_MIN_CLOSED_SAMPLES // n_points)
-    else:
-        n_steps = max(n_points - 1, 1)
-        n_samples = n_steps * -(-(_MIN_OPEN_SAMPLES - 1) // n_steps) + 1
+    n_steps, least = (n_points, _MIN_CLOSED_STEPS) if space.closed else (max(n_points - 1, 1), _MIN_OPEN_STEPS)
+    n_samples = n_steps * -(-least // n_steps) + (0 if space.closed else 1)
     return min(n_samples, _MAX_SAMPLES)
 
 

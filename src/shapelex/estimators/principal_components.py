@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import check_choice, check_count, check_flag, name_rows
-from shapelex.estimators.base import ShapeReconstructor, all_or_nothing, check_dense_codes
+from shapelex.estimators.base import ShapeReconstructor, all_or_nothing, check_matrix
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.files.schema import Array, Count, Number, Schema
 from shapelex.geometry import mean_shape
@@ -105,7 +105,8 @@ class _PrincipalComponents(ShapeReconstructor):
             Approximations of the pre-shapes ``space_.preshape(X)``, in their poses; pre-shapes too for
             :class:`TangentPCA`.
         """
-        return self.space_.unwhiten(self._reconstruct(self._read_new_rows(X), self._count_modes(n_components)))
+        rows, count = self._read_new_rows(X), self._count_modes(n_components)
+        return self.space_.unwhiten(self._reconstruct(rows, count))
 
     @keeps_array_kind
     def errors(self, X: ArrayLike, n_components: int | None = None) -> FloatArray:
@@ -172,8 +173,7 @@ class _PrincipalComponents(ShapeReconstructor):
 
     def _sums(self, codes: Any) -> ComplexArray:
         """Return the average plus the first modes times their codes."""
-        sums: ComplexArray = self.space_.whiten(self.average_) + codes @ self._mode_rows(codes.shape[1])
-        return sums
+        return np.asarray(self.space_.whiten(self.average_) + codes @ self._mode_rows(codes.shape[1]))
 
     def _reconstruct(self, rows: ComplexArray, count: int) -> ComplexArray:
         return np.conj(self._rotations(rows)) * self._shape_rows(self._sums(self._code(rows, count)))
@@ -303,8 +303,8 @@ class ComplexPCA(_PrincipalComponents):
             If the codes have another number of modes.
         """
         check_is_fitted(self)
-        configurations: ComplexArray = self.average_ + check_dense_codes(codes, self.n_components_) @ self.components_
-        return configurations
+        dense = check_matrix(codes, "n_shapes", self.n_components_)
+        return np.asarray(self.average_ + dense @ self.components_)
 
     def _check_choices(self) -> tuple[DistanceKind | None, bool]:
         subtracts, aligns = check_flag(self.subtract_average, "subtract_average"), check_flag(self.align, "align")
@@ -435,7 +435,7 @@ class TangentPCA(_PrincipalComponents):
             If ``projection="orthogonal"`` and a tangent vector is longer than 1, which is the projection of no shape.
         """
         check_is_fitted(self)
-        vectors = self._sums(check_dense_codes(scores, self.n_components_, "scores", is_real=True))
+        vectors = self._sums(check_matrix(scores, "n_shapes", self.n_components_, name="scores", is_real=True))
         if self.projection == "orthogonal":
             lengths = row_norms(remove_along(self._base(), vectors))
             too_long = lengths > 1 + 16 * np.finfo(lengths.dtype).eps

@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -16,13 +16,7 @@ from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import check_choice, check_flag
 from shapelex.coding import SparseCodes, decode
-from shapelex.coding.blocks import (
-    code_all,
-    coded_blocks,
-    dense_codes_on_device,
-    shape_errors,
-    shape_errors_on_device,
-)
+from shapelex.coding.blocks import code_all, coded_blocks, dense_codes_on_device, shape_errors, shape_errors_on_device
 from shapelex.coding.coders import CODERS, CodedBlock, Coding
 from shapelex.coding.codes import shape_columns
 from shapelex.estimators.base import as_generator, count_jobs, preparation_of
@@ -47,6 +41,20 @@ if TYPE_CHECKING:
 
 _REALISM_BLOCK = 1 << 16
 
+_MEMORY = (
+    Array("memory_gram", "complex128", ("n_atoms", "n_atoms")),
+    Array("memory_products", "complex128", ("n_atoms", "n_coordinates")),
+    Array("memory_usage", "float", ("n_atoms",)),
+    Number("memory_weight"),
+)
+_STABILITY = (
+    Array("stability_distances", "float", ("n_atoms",), allows_nan=True),
+    Array("stability_chance", "float", ("n_atoms",), allows_nan=True),
+    Number("stability_between_halves", allows_nan=True),
+    Number("stability_chance_between_halves", allows_nan=True),
+    Count("stability_n_shapes"),
+)
+
 _EXPLANATION = (
     "These are the complex weights of a dictionary, which most estimators of scikit-learn refuse. CodeFeatures makes "
     "real columns of them: use make_pipeline(CodeFeatures(dictionary=ShapeDictionary(...)), LogisticRegression()) in "
@@ -68,9 +76,8 @@ class ComplexCodes(np.ndarray):
     def __repr__(self) -> str:
         return repr(np.asarray(self))
 
-    def __array_wrap__(self, array: ComplexArray, context: object = None, return_scalar: bool = False) -> ComplexArray:  # type: ignore[override]
+    def __array_wrap__(self, array: ComplexArray, _: object = None, return_scalar: bool = False) -> ComplexArray:  # type: ignore[override]
         """Return what is computed from codes as an ordinary array."""
-        del context
         plain: ComplexArray = np.asarray(array)
         return plain[()] if return_scalar else plain
 
@@ -222,30 +229,8 @@ class ShapeDictionary(DictionaryLearner):
     _schema = Schema(
         (
             *LEARNED_PARTS,
-            Group(
-                "_memory",
-                PassSums,
-                "memory_",
-                (
-                    Array("memory_gram", "complex128", ("n_atoms", "n_atoms")),
-                    Array("memory_products", "complex128", ("n_atoms", "n_coordinates")),
-                    Array("memory_usage", "float", ("n_atoms",)),
-                    Number("memory_weight"),
-                ),
-            ),
-            Group(
-                "_stability",
-                DictionaryStability,
-                "stability_",
-                (
-                    Array("stability_distances", "float", ("n_atoms",), allows_nan=True),
-                    Array("stability_chance", "float", ("n_atoms",), allows_nan=True),
-                    Number("stability_between_halves", allows_nan=True),
-                    Number("stability_chance_between_halves", allows_nan=True),
-                    Count("stability_n_shapes"),
-                ),
-                optional=True,
-            ),
+            Group("_memory", PassSums, "memory_", _MEMORY),
+            Group("_stability", DictionaryStability, "stability_", _STABILITY, optional=True),
         ),
         # The path of a checkpoint belongs to one fit, not to the model.
         left_out=("checkpoint",),
@@ -280,12 +265,7 @@ class ShapeDictionary(DictionaryLearner):
         return super()._attributes(found, learner, known) | {"_memory": memory, "_stability": None}
 
     @single_blas_thread()
-    def partial_fit(
-        self,
-        X: ArrayLike,
-        y: Any = None,  # noqa: ARG002
-        sample_weight: ArrayLike | None = None,
-    ) -> "ShapeDictionary":
+    def partial_fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:  # noqa: ARG002
         """Learn from one more batch of shapes.
 
         The batch is coded over the current dictionary, its statistics are added to the previous ones, and the atoms are
@@ -360,7 +340,7 @@ class ShapeDictionary(DictionaryLearner):
         known: DictionaryStability | None = getattr(self, "_stability", None)
         if known is not None:
             return known
-        sample = getattr(self, "_sample", None)
+        sample: Any = getattr(self, "_sample", None)
         if sample is None:
             raise AttributeError(
                 "stability_ is not known, and this dictionary has no shapes to compute it from: the model was saved "
@@ -372,9 +352,9 @@ class ShapeDictionary(DictionaryLearner):
         init = options.init if isinstance(options.init, str) else "auto"
         options = replace(options, init=init, n_threads=count_jobs(self.n_jobs), device=self.device)
         with single_blas_thread():
-            found = measure_stability(self._atom_rows(), shapes, options.for_local_shapes(), seed)
-        self._stability, self._sample = found, None
-        return found
+            self._stability = measure_stability(self._atom_rows(), shapes, options.for_local_shapes(), seed)
+        self._sample = None
+        return self._stability
 
     def __dir__(self) -> list[str]:
         # scikit-learn's dir(), its HTML and debuggers read every attribute: displaying a model would learn two more.
@@ -437,11 +417,9 @@ class ShapeDictionary(DictionaryLearner):
 
         def blocks() -> Iterator[CodeBlock]:
             for block in coded:
-                end = block.start + len(block.codes)
+                start, end = block.start, block.start + len(block.codes)
                 # Shapes without names are numbered: text would take longer to write than codes to compute.
-                columns: dict[str, Any] = {"id": np.arange(block.start, end)}
-                if isinstance(X, ShapeSet):
-                    columns = shape_columns(X[block.start : end])
+                columns = shape_columns(X[start:end]) if isinstance(X, ShapeSet) else {"id": np.arange(start, end)}
                 yield block.codes, block.errors, columns
 
         return write_codes(path, blocks(), make_run(None, None))
@@ -460,11 +438,15 @@ class ShapeDictionary(DictionaryLearner):
         ndarray of complex, shape (n_shapes, n_atoms)
             Complex weights, most of them zero. :class:`~shapelex.CodeFeatures` makes real features of them.
         """
+        shapes = self._open_new_input(X)
         if is_on_device(X, self.device):
-            return cast(ComplexArray, dense_codes_on_device(self._open_new_input(X), self._coding()))
-        codes = self.encode(X).toarray()
-        # Those of a Dask array are one.
-        return codes.view(ComplexCodes) if isinstance(codes, np.ndarray) else codes
+            return cast(ComplexArray, dense_codes_on_device(shapes, self._coding()))
+        if shapes.is_remote:
+            return self.encode(X).toarray()
+        dense = np.zeros((len(shapes), len(self.atoms_)), dtype=self._code_dtype(shapes))
+        for block in coded_blocks(shapes, self._coding(), with_errors=False):
+            dense[block.start : block.start + len(block.support)] = block.codes.toarray()
+        return dense.view(ComplexCodes)
 
     @keeps_array_kind
     def reconstruct(self, X: ArrayLike) -> ComplexArray:
@@ -483,7 +465,7 @@ class ShapeDictionary(DictionaryLearner):
         if is_on_device(X, self.device):
             dense: Any = self.transform(X)
             return cast(ComplexArray, dense @ as_kind_of(self.atoms_, X).to(dense.dtype))
-        codes = self.encode(X)
+        codes: Any = self.encode(X)
         return decode(codes, self.atoms_) if isinstance(codes, SparseCodes) else codes.toarray() @ self.atoms_
 
     @keeps_array_kind
@@ -507,8 +489,7 @@ class ShapeDictionary(DictionaryLearner):
             from shapelex.coding.dask_codes import map_rows
 
             dtype = np.empty(0, dtype=self._code_dtype(shapes)).real.dtype
-            distances: FloatArray = map_rows(shapes, shape_errors, self._coding(), (), dtype)
-            return distances
+            return cast(FloatArray, map_rows(shapes, shape_errors, self._coding(), (), dtype))
         return shape_errors(shapes, self._coding())
 
     @keeps_array_kind
@@ -526,8 +507,7 @@ class ShapeDictionary(DictionaryLearner):
             Distances; 0 for an atom that is a shape of the set.
         """
         shapes = self._open_new_input(X)
-        nearest_distances = partial(_nearest_distances, atom_rows=self._atom_rows())
-        return shapes.reduce(nearest_distances, partial(np.min, axis=0))
+        return shapes.reduce(partial(_nearest_distances, atom_rows=self._atom_rows()), partial(np.min, axis=0))
 
     def explore(self, X: Any, *, height: int = 800, max_shapes: int = 1000, **options: Any) -> "InlinePage":
         """Show the dictionary and the shapes it codes as an interactive page in a notebook.
@@ -602,5 +582,4 @@ def _nearest_distances(shapes: Shapes, atom_rows: ComplexArray) -> FloatArray:
     """Return the full distance from each atom to the nearest shape."""
     blocks = shapes.blocks(_REALISM_BLOCK)
     rows = (shapes.space.whitened_preshapes(block.configurations, block.name, block.first_row) for block in blocks)
-    smallest: FloatArray = np.min([pairwise_row_distances(atom_rows, part).min(axis=1) for part in rows], axis=0)
-    return smallest
+    return np.asarray(np.min([pairwise_row_distances(atom_rows, part).min(axis=1) for part in rows], axis=0))
