@@ -265,7 +265,7 @@ def read_method(entry: dict[str, Any], owner: Any) -> Method:
     offsets = np.array(entry["offsets"], dtype=np.float64)
     is_sound = {factors.shape, offsets.shape} == {owner.classes_.shape} and np.isfinite([factors, offsets]).all()
     if not (is_sound and factors.min() > 0 and 0 <= method.weight < np.inf):
-        n_classes = len(owner.classes_)
-        raise ValueError(f"{name!r} needs log-odds of {n_classes} finite numbers, positive factors, and a weight from 0 on")
+        size = len(owner.classes_)
+        raise ValueError(f"{name!r} needs log-odds of {size} finite numbers, positive factors, and a weight from 0 on")
     method.calibration = Calibration(factors, offsets)
     return method
