@@ -13,7 +13,7 @@ from shapelex._blas import single_blas_thread
 from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_choice, check_count, check_not_negative, check_weights
-from shapelex.estimators.base import AtomPlotMixin, ShapeReconstructor, all_or_nothing, as_generator
+from shapelex.estimators.base import AtomReconstructor, all_or_nothing, as_generator
 from shapelex.files.schema import Array, Count, Number, Schema
 from shapelex.geometry.alignment import phases, remove_along
 from shapelex.geometry.geodesics import exp_rows
@@ -44,7 +44,7 @@ _logger = logging.getLogger(__name__)
 
 
 @dataclass(eq=False, repr=False)
-class RiemannianDictionary(AtomPlotMixin, ShapeReconstructor):
+class RiemannianDictionary(AtomReconstructor):
     """Dictionary whose atoms are combined in the tangent space of each shape.
 
     Learns pre-shape atoms ``d_j`` and real weights that minimize the mean over shapes ``z_k`` of

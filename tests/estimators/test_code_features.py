@@ -172,7 +172,7 @@ class TestCodes:
         for kind in ("tangent", "similarity"):
             with pytest.raises(ValueError, match=rf"CodeFeatures\('{kind}', dictionary=ShapeDictionary"):
                 make_pipeline(make_dictionary(), sx.CodeFeatures(kind)).fit(make_shapes()[0])
-        with pytest.raises(CodesError, match="atoms must have 4 rows"):
+        with pytest.raises(CodesError, match="atoms must have shape \\(4, n_coordinates\\)"):
             sx.CodeFeatures("tangent", atoms=np.ones((3, 6), complex)).fit(codes)
         with pytest.raises(NonFiniteError, match="atoms"):
             sx.CodeFeatures("tangent", atoms=np.full((4, 6), np.nan)).fit(codes)

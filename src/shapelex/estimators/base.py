@@ -81,8 +81,8 @@ class ShapeEstimator(NamedParameters):
 
     space: Space | None
     space_: Space
+    # Preparation of the set that was fitted; None for plain arrays, which count as prepared.
     preparation_: Preparation | None
-    """Preparation of the set that was fitted; None for plain arrays, which count as prepared."""
 
     # Opens the input as shapes of a space, not read yet where they are outside memory. An estimator that also takes
     # other input has a method instead.
@@ -105,10 +105,9 @@ class ShapeEstimator(NamedParameters):
         if registration is None:
             return shapes
         found = register(shapes, self.space_, **registration.options)
-        given = preparation_of(shapes)
         return shapes.replace(
             configurations=found.configurations,
-            preparation=replace(registration, resampling=None if given is None else given.resampling),
+            preparation=registration,
             notes=(*shapes.notes, f"Like the shapes of the model: {' '.join(str(found).split())}"),
         )
 
@@ -142,7 +141,7 @@ class ShapeEstimator(NamedParameters):
                 PreparationWarning,
                 stacklevel=4,
             )
-        return own if is_raw else None
+        return given if is_raw else None
 
     @single_blas_thread()
     def _read_new_rows(self, X: ArrayLike) -> ComplexArray:
@@ -166,19 +165,17 @@ class ShapeEstimator(NamedParameters):
                 return rows, [name if found.ndim == 1 else f"{name} {number}" for number in range(len(rows))]
         return np.empty((0, 0), dtype=complex), []
 
-    def _thumbnail_html(self) -> str:
-        rows, captions = self._thumbnails()
-        return html_with_thumbnails("", rows, self.space_, captions) if len(rows) else ""
-
     def _repr_html_inner(self) -> str:
         """Return the diagram of scikit-learn, and pictures of what was learned."""
-        return str(super()._repr_html_inner()) + self._thumbnail_html()
+        rows, captions = self._thumbnails()
+        pictures = html_with_thumbnails("", rows, self.space_, captions) if len(rows) else ""
+        return str(super()._repr_html_inner()) + pictures
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         """Return what notebooks show of the estimator."""
         bundle: dict[str, str] = super()._repr_mimebundle_(**options)
         if "text/html" in bundle:
-            bundle["text/html"] += self._thumbnail_html()
+            bundle["text/html"] = self._repr_html_inner()
         return bundle
 
     def __sklearn_tags__(self) -> Any:
@@ -269,8 +266,8 @@ class ShapeReconstructor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Save
         return hasattr(self, "_n_features_out")
 
 
-class AtomPlotMixin:
-    """What estimators have in common whose features are the weights of ``atoms_``, in ``space_``."""
+class AtomReconstructor(ShapeReconstructor):
+    """A transformer whose features are the weights of ``atoms_``, in ``space_``."""
 
     atoms_: ComplexArray
 
@@ -321,16 +318,16 @@ def _way_out(own: Preparation, given: Preparation) -> str:
             "import --like and the set that the model was learned from. Only .npz and .zarr files keep the preparation "
             "of a set."
         )
-    if own.is_registered:
-        return "Read the outlines again without registering them: the model registers them itself."
-    return "Read the outlines again without registering them, or learn a model from registered outlines."
+    reason = ": the model registers them itself" if own.is_registered else ", or learn a model from registered outlines"
+    return f"Read the outlines again without registering them{reason}."
 
 
-def check_dense_codes(codes: ArrayLike, n_columns: int | None, name: str = "codes", *, is_real: bool = False) -> Any:
-    """Return codes as a finite array with `n_columns`, any number for None; refuse complex ones where `is_real`."""
-    dense = as_numeric_array(codes, name)
-    if dense.ndim != 2 or n_columns not in (None, dense.shape[1]):
-        raise CodesError(f"{name} must have shape (n_shapes, {n_columns or 'n_atoms'}), got {dense.shape}.")
+def check_matrix(array: ArrayLike, *shape: int | str, name: str = "codes", is_real: bool = False) -> Any:
+    """Return a finite matrix; sizes in `shape` that are names may be any number. Refuse complex ones if `is_real`."""
+    dense = as_numeric_array(array, name)
+    wrong = (size != found for size, found in zip(shape, dense.shape, strict=False) if isinstance(size, int))
+    if dense.ndim != 2 or any(wrong):
+        raise CodesError(f"{name} must have shape ({shape[0]}, {shape[1]}), got {dense.shape}.")
     if is_real and np.iscomplexobj(dense):
         raise CodesError(f"{name} must be real, got {dense.dtype}: complex weights are those of another method.")
     if not np.isfinite(dense).all():

@@ -27,8 +27,7 @@ class Calibration:
 
     def log_probabilities(self, scores: FloatArray) -> FloatArray:
         """Return the logarithms of the probabilities of all classes."""
-        logarithms: FloatArray = log_softmax(self.factors * scores + self.offsets, axis=1)
-        return logarithms
+        return np.asarray(log_softmax(self.factors * scores + self.offsets, axis=1))
 
 
 def choose_scores(
@@ -87,8 +86,7 @@ def calibrate(scores: FloatArray, numbers: IntArray, weights: FloatArray | None,
 
 def pool(logarithms: FloatArray, weights: FloatArray) -> FloatArray:
     """Return log-probabilities proportional to ``Σ_m weight_m log p_m``, from (n_methods, n_shapes, n_classes)."""
-    pooled: FloatArray = log_softmax(np.tensordot(weights, _soften(logarithms), axes=1), axis=1)
-    return pooled
+    return np.asarray(log_softmax(np.tensordot(weights, _soften(logarithms), axes=1), axis=1))
 
 
 def pooling_weights(logarithms: FloatArray, numbers: IntArray) -> FloatArray:
@@ -106,12 +104,10 @@ def pooling_weights(logarithms: FloatArray, numbers: IntArray) -> FloatArray:
         value = -found[rows, numbers].sum() + _POOL_PENALTY * (apart @ apart) / 2
         return float(value), expected - right + _POOL_PENALTY * apart
 
-    weights: FloatArray = minimize(objective, equal, jac=True, method="L-BFGS-B", bounds=[(0, 3)] * n_methods).x
-    return weights
+    return np.asarray(minimize(objective, equal, jac=True, method="L-BFGS-B", bounds=[(0, 3)] * n_methods).x)
 
 
 def _soften(logarithms: FloatArray) -> FloatArray:
     """Mix equal probabilities into all."""
-    n_classes = logarithms.shape[2]
-    softened: FloatArray = np.logaddexp(logarithms + np.log1p(-_UNIFORM_SHARE), np.log(_UNIFORM_SHARE / n_classes))
-    return softened
+    equal = np.log(_UNIFORM_SHARE / logarithms.shape[2])
+    return np.asarray(np.logaddexp(logarithms + np.log1p(-_UNIFORM_SHARE), equal))

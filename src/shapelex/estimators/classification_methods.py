@@ -12,14 +12,14 @@ from sklearn.svm import SVC
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex.estimators.calibration import Calibration, choose_scores
 from shapelex.estimators.folds import Fold
-from shapelex.estimators.outline_convolutions import OutlineConvolutions
+from shapelex.estimators.outlines import OutlineConvolutions
 from shapelex.estimators.principal_components import TangentPCA
 from shapelex.estimators.procrustes_kernel import ProcrustesKernel
 from shapelex.estimators.shape_dictionary_classifier import ShapeDictionaryClassifier
 from shapelex.spaces import Space
 
+# Number of shapes, at most, that methods are compared on, and that support vector machines learn from.
 MAX_COMPARED_SHAPES = 4000
-"""Number of shapes, at most, that methods are compared on, and that support vector machines learn from."""
 
 _COSTS = (1.0, 10.0, 100.0, 1000.0)
 _PENALTIES = tuple(np.logspace(-1, 5, 13).tolist())
@@ -39,13 +39,13 @@ class Method:
     name: ClassVar[str]
     settings: ClassVar[Sequence[Any]]
     setting_names: ClassVar[str]
+    # Makes the features of shapes, or their kernel values with the training shapes; None for the shapes themselves.
     transformer: ClassVar[Callable[..., Any] | None] = None
-    """Makes the features of shapes, or their kernel values with the training shapes; None for the shapes themselves."""
     is_kernel: ClassVar[bool] = False
     learns_from_sample: ClassVar[bool] = False
     calibrates_classes: ClassVar[bool] = False
+    # Whether classes of these numbers of shapes are enough.
     can_learn: "ClassVar[staticmethod[[IntArray], bool]]" = staticmethod(lambda counts: len(counts) > 0)
-    """Whether classes of these numbers of shapes are enough."""
     setting: Any
     calibration: Calibration
     held_out: FloatArray
@@ -106,6 +106,12 @@ class Method:
         """Return the log-probabilities of new shapes."""
         rows = X if self.transformer is None else self._fitted_transformer.transform(X)
         return self.calibration.log_probabilities(self.decide(self.model, rows))
+
+    def described(self) -> dict[str, Any]:
+        """Return what the folds chose, as JSON values."""
+        factors, offsets = self.calibration.factors.tolist(), self.calibration.offsets.tolist()
+        chosen = {"method": self.name, "view": self.view, "setting": self.setting, "weight": self.weight}
+        return {**chosen, "factors": factors, "offsets": offsets}
 
     def described_setting(self) -> str:
         """Return the setting in words."""
@@ -217,8 +223,7 @@ class ConvolutionRidge(Method):
     def decide(self, model: Any, rows: Any) -> FloatArray:
         """Return the regression."""
         weights, average = model
-        scores: FloatArray = self._features(rows) @ weights + average
-        return scores
+        return np.asarray(self._features(rows) @ weights + average)
 
     def _standardize(self, X: ComplexArray, mirror: bool) -> FloatArray:
         """Learn features and their scales, and return those of at most MAX_COMPARED_SHAPES shapes."""
@@ -228,12 +233,10 @@ class ConvolutionRidge(Method):
         self._means = features.mean(axis=0)
         # A constant feature stays 0 but for rounding.
         self._scales = features.std(axis=0) + _MIN_DEVIATION
-        rows: FloatArray = (features - self._means) / self._scales
-        return rows
+        return np.asarray((features - self._means) / self._scales)
 
     def _features(self, X: ComplexArray) -> FloatArray:
-        features: FloatArray = (np.asarray(self._convolutions.transform(X)) - self._means) / self._scales
-        return features
+        return np.asarray((self._convolutions.transform(X) - self._means) / self._scales)
 
 
 def _centered_targets(numbers: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -243,8 +246,26 @@ def _centered_targets(numbers: IntArray) -> tuple[FloatArray, FloatArray]:
     return targets - average, average
 
 
-METHODS: dict[str, type[Method]] = {
-    kind.name: kind
-    for kind in (TangentDiscriminant, TangentMachine, ProcrustesMachine, ClassDictionaries, ConvolutionRidge)
-}
-"""The methods by name, in the order in which they are listed."""
+_KINDS = (TangentDiscriminant, TangentMachine, ProcrustesMachine, ClassDictionaries, ConvolutionRidge)
+# The methods by name, in the order in which they are listed.
+METHODS: dict[str, type[Method]] = {kind.name: kind for kind in _KINDS}
+
+
+def read_method(entry: dict[str, Any], owner: Any) -> Method:
+    """Return the method of a classifier that :meth:`Method.described` describes; raise ValueError for any other."""
+    name, view, setting = entry["method"], entry["view"], entry["setting"]
+    setting = tuple(setting) if isinstance(setting, list) else setting
+    if name not in METHODS or view not in ("", owner._view) or setting not in METHODS[name].settings:
+        raise ValueError(f"its method {name!r} of {view!r} with setting {setting!r} is unknown")
+    method = METHODS[name](owner.space_, owner._seed, view)
+    method.setting, method.weight = setting, float(entry["weight"])
+    # Files of 0.1.0 hold the temperatures of class dictionaries, and the factors of other methods, as a scale.
+    scale = np.array(entry["factors"] if "factors" in entry else entry["scale"], dtype=np.float64)
+    factors = 1 / scale if method.calibrates_classes and "factors" not in entry else scale
+    offsets = np.array(entry["offsets"], dtype=np.float64)
+    is_sound = {factors.shape, offsets.shape} == {owner.classes_.shape} and np.isfinite([factors, offsets]).all()
+    if not (is_sound and factors.min() > 0 and 0 <= method.weight < np.inf):
+        size = len(owner.classes_)
+        raise ValueError(f"{name!r} needs log-odds of {size} finite numbers, positive factors, and a weight from 0 on")
+    method.calibration = Calibration(factors, offsets)
+    return method

@@ -1,7 +1,7 @@
 """Real features from codes over a dictionary, for ordinary classifiers and regressors."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from sklearn.base import TransformerMixin, clone
@@ -9,12 +9,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import as_numeric_array, check_choice
+from shapelex._validation import check_choice
 from shapelex.coding import SparseCodes
-from shapelex.estimators.align_first import AlignFirstDictionary
-from shapelex.estimators.base import NamedParameters, check_dense_codes
+from shapelex.estimators.base import NamedParameters, check_matrix
+from shapelex.estimators.dictionary_learning import AlignFirstDictionary
 from shapelex.estimators.shape_dictionary import ShapeDictionary
-from shapelex.exceptions import CodesError, EmptySetError, NonFiniteError, ParameterError, ParameterTypeError
+from shapelex.exceptions import CodesError, EmptySetError, ParameterError, ParameterTypeError
 from shapelex.geometry.alignment import phases
 from shapelex.geometry.means import leading_row
 
@@ -176,7 +176,9 @@ class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
             if not isinstance(X, SparseCodes):
                 validate_data(self, codes, skip_check_array=True)
             self.n_features_in_ = codes.shape[1]
-            self._atom_rows = None if self.atoms is None else _check_atoms(self.atoms, codes.shape[1])
+            self._atom_rows: ComplexArray | None = None
+            if self.atoms is not None:
+                self._atom_rows = check_matrix(self.atoms, codes.shape[1], "n_coordinates", name="atoms")
         else:
             if self.atoms is not None:
                 raise ValueError("atoms must be None where a dictionary is given, which has its own: leave atoms out.")
@@ -206,8 +208,7 @@ class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
         """Return the dense codes of shapes, or those that were given."""
         if self.dictionary is not None:
             # The codes of a Dask array stay one.
-            found: ComplexArray = self.dictionary_.encode(X).toarray()
-            return found
+            return cast(ComplexArray, self.dictionary_.encode(X).toarray())
         if isinstance(X, SparseCodes):
             return X.toarray()
         if hasattr(X, "space"):
@@ -215,11 +216,10 @@ class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
                 "X is a set of shapes, but CodeFeatures without a dictionary takes codes: "
                 "CodeFeatures(dictionary=ShapeDictionary(…)) codes the shapes first."
             )
-        dense = check_dense_codes(X, None, "X")
+        dense = check_matrix(X, "n_shapes", "n_atoms", name="X")
         if len(dense) == 0:
             raise EmptySetError("X holds no code.")
-        complex_codes: ComplexArray = dense.astype(np.result_type(dense.dtype, np.complex64), copy=False)
-        return complex_codes
+        return np.asarray(dense, dtype=np.result_type(dense.dtype, np.complex64))
 
     def _vectors(self, codes: ComplexArray) -> ComplexArray:
         """Return the vectors to rotate: whitened reconstructions, or codes where the atoms are not known."""
@@ -242,12 +242,3 @@ class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = self.dictionary is not None
         return tags
-
-
-def _check_atoms(atoms: ArrayLike, n_atoms: int) -> ComplexArray:
-    rows = as_numeric_array(atoms, "atoms")
-    if rows.ndim != 2 or len(rows) != n_atoms:
-        raise CodesError(f"atoms must have {n_atoms} rows, one for each column of codes, got {rows.shape}.")
-    if not np.isfinite(rows).all():
-        raise NonFiniteError("atoms must be finite.")
-    return rows

@@ -16,12 +16,7 @@ Fold = tuple[IntArray, IntArray]
 
 
 def make_folds(
-    cv: Any,
-    n_shapes: int,
-    units: ArrayLike | None = None,
-    *,
-    classes: ArrayLike | None = None,
-    seed: int | None = None,
+    cv: Any, n_shapes: int, units: ArrayLike | None = None, *, classes: ArrayLike | None = None, seed: int | None = None
 ) -> list[Fold]:
     """Return the rows to learn from and the rows to hold out, for every fold.
 

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.linalg import svd
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import check_choice, check_count, check_flag, name_rows
-from shapelex.estimators.base import ShapeReconstructor, all_or_nothing, check_dense_codes
+from shapelex.estimators.base import ShapeReconstructor, all_or_nothing, check_matrix
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.files.schema import Array, Count, Number, Schema
 from shapelex.geometry import mean_shape
@@ -24,22 +24,51 @@ from shapelex.spaces.base import row_norms
 
 # How far the norms of modes in a file may be from 1, in either precision.
 _ROUNDING = 1e-3
-_FITTED = "the {} that were fitted"
+# Modes, their energies, these as fractions of the whole, and the energy of all other modes.
+_Modes = tuple[Any, FloatArray, FloatArray, float]
 
 
 class _PrincipalComponents(ShapeReconstructor):
     """An estimator whose codes are the weights of nested principal modes of deviations from an average.
 
     Subclasses say by which vectors the modes are found, whether their weights are real, and which shapes sums of modes
-    stand for. All rows are whitened.
+    stand for. All rows are whitened; vectors are rows.
     """
 
     n_components: int | None
-    n_components_: int
-    components_: ComplexArray
-    average_: ComplexArray
-    mean_: ComplexArray
     _is_real: ClassVar[bool]
+
+    @all_or_nothing
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:  # noqa: ARG002
+        """Find the modes, and the mean where there is one.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations, at least two where an average is subtracted.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+        """
+        mean, subtracts = self._check_choices()
+        configurations = self._read_fit_input(X)
+        rows = self.space_.whitened_preshapes(configurations, "X")
+        self.__dict__.pop("mean_", None)
+        if mean is not None:
+            self.mean_ = mean_shape(configurations, mean, space=self.space_)
+        vectors = self._vectors(rows)
+        average = vectors.mean(axis=0) if subtracts else np.zeros_like(vectors[0])
+        deviations = self._parts(vectors - average)
+        # Translation takes one complex dimension; of real ones two, and scaling and rotation one each.
+        most = min(len(rows) - subtracts, deviations.shape[1] - (4 if self._is_real else 1))
+        directions = self._store_modes(deviations, _principal_modes(deviations, self.n_components, most))
+        self.components_ = self.space_.unwhiten(directions.view(rows.dtype))
+        self.average_, self.n_components_ = self.space_.unwhiten(average), len(directions)
+        return self
 
     @keeps_array_kind
     def transform(self, X: ArrayLike) -> Any:
@@ -76,7 +105,7 @@ class _PrincipalComponents(ShapeReconstructor):
             Approximations of the pre-shapes ``space_.preshape(X)``, in their poses; pre-shapes too for
             :class:`TangentPCA`.
         """
-        rows, count = self._read_new_rows(X), _count_modes(n_components, self.n_components_, _FITTED)
+        rows, count = self._read_new_rows(X), self._count_modes(n_components)
         return self.space_.unwhiten(self._reconstruct(rows, count))
 
     @keeps_array_kind
@@ -98,32 +127,30 @@ class _PrincipalComponents(ShapeReconstructor):
             :class:`ComplexPCA`: ``|z − average − Σ_j (w_j* Phi (z − average)) w_j|_Phi``. :class:`TangentPCA`:
             distances between 0 and 1.
         """
-        return self._errors(self._read_new_rows(X), _count_modes(n_components, self.n_components_, _FITTED))
+        return self._errors(self._read_new_rows(X), self._count_modes(n_components))
+
+    @abstractmethod
+    def _check_choices(self) -> tuple[DistanceKind | None, bool]:
+        """Check the parameters; return the kind of the mean, None without one, and whether to subtract an average."""
 
     @abstractmethod
     def _vectors(self, rows: ComplexArray) -> ComplexArray:
         """Return the vectors of pre-shapes by which the modes are found."""
 
     @abstractmethod
-    def _shape_rows(self, codes: Any, *, shortens: bool) -> ComplexArray:
-        """Return the shapes of codes by the first modes; vectors too long for a shape are shortened or refused."""
+    def _store_modes(self, deviations: Any, modes: _Modes) -> Any:
+        """Store what :func:`_principal_modes` found, and return the modes with a phase or a sign."""
 
-    @abstractmethod
+    def _shape_rows(self, vectors: ComplexArray) -> ComplexArray:
+        """Return the shapes of vectors; those too long for a shape are shortened."""
+        return vectors
+
     def _errors(self, rows: ComplexArray, count: int) -> FloatArray:
         """Return the errors of approximations by the first modes."""
+        return row_distances(self._reconstruct(rows, count), rows)
 
-    def _read_vectors(self, X: ArrayLike, mean: DistanceKind | None) -> ComplexArray:
-        """Return the vectors of the shapes to fit, and store their mean of a kind, if any."""
-        configurations = self._read_fit_input(X)
-        rows = self.space_.whitened_preshapes(configurations, "X")
-        self.__dict__.pop("mean_", None)
-        if mean is not None:
-            self.mean_ = mean_shape(configurations, mean, space=self.space_)
-        return self._vectors(rows)
-
-    def _store_modes(self, directions: ComplexArray, average: ComplexArray) -> None:
-        self.components_, self.average_ = self.space_.unwhiten(directions), self.space_.unwhiten(average)
-        self.n_components_ = len(directions)
+    def _count_modes(self, n_components: int | None) -> int:
+        return _count_modes(n_components, self.n_components_, "the {} that were fitted")
 
     def _rotations(self, rows: ComplexArray) -> ComplexArray:
         """Return the phases that rotate pre-shapes onto the mean; 1 where they keep their poses."""
@@ -137,19 +164,27 @@ class _PrincipalComponents(ShapeReconstructor):
     def _deviations(self, rows: ComplexArray) -> ComplexArray:
         return self._vectors(rows) - self.space_.whiten(self.average_)
 
+    def _parts(self, rows: ComplexArray) -> Any:
+        """Return rows whose products are the codes: for real ones the real and imaginary parts."""
+        return np.ascontiguousarray(rows).view(rows.real.dtype) if self._is_real else rows
+
     def _code(self, rows: ComplexArray, count: int) -> Any:
-        deviations, modes = self._deviations(rows), self._mode_rows(count)
-        if self._is_real:
-            return _as_reals(deviations) @ _as_reals(modes).T
-        return deviations @ modes.conj().T
+        return self._parts(self._deviations(rows)) @ self._parts(self._mode_rows(count)).conj().T
+
+    def _sums(self, codes: Any) -> ComplexArray:
+        """Return the average plus the first modes times their codes."""
+        return np.asarray(self.space_.whiten(self.average_) + codes @ self._mode_rows(codes.shape[1]))
 
     def _reconstruct(self, rows: ComplexArray, count: int) -> ComplexArray:
-        return np.conj(self._rotations(rows)) * self._shape_rows(self._code(rows, count), shortens=True)
+        return np.conj(self._rotations(rows)) * self._shape_rows(self._sums(self._code(rows, count)))
 
     def _mode_rows(self, count: int) -> ComplexArray:
         return self.space_.whiten(self.components_[:count])
 
     def _check_loaded(self) -> None:
+        mean, _ = self._check_choices()
+        if hasattr(self, "mean_") != (mean is not None):
+            raise ValueError("its mean does not fit its parameters")
         if self.n_components not in (None, self.n_components_):
             raise ValueError("its modes do not fit its parameters")
         lengths = self.space_.norm(self.components_)
@@ -247,33 +282,6 @@ class ComplexPCA(_PrincipalComponents):
         )
     )
 
-    @all_or_nothing
-    def fit(self, X: ArrayLike, y: Any = None) -> "ComplexPCA":  # noqa: ARG002
-        """Find the modes.
-
-        Parameters
-        ----------
-        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        ComplexPCA
-            The estimator itself.
-        """
-        subtracts = check_flag(self.subtract_average, "subtract_average")
-        aligns = check_flag(self.align, "align")
-        vectors = self._read_vectors(X, "full" if subtracts and aligns else None)
-        average = vectors.mean(axis=0) if subtracts else np.zeros_like(vectors[0])
-        most = min(len(vectors) - subtracts, vectors.shape[1] - 1)
-        directions, self.explained_energy_, self.explained_energy_ratio_, self.loss_ = _principal_modes(
-            vectors - average, self.n_components, most
-        )
-        self._store_modes(_in_common_phase(directions), average)
-        return self
-
     @keeps_array_kind
     def inverse_transform(self, codes: ArrayLike) -> ComplexArray:
         """Compute the configurations of codes.
@@ -295,15 +303,21 @@ class ComplexPCA(_PrincipalComponents):
             If the codes have another number of modes.
         """
         check_is_fitted(self)
-        configurations: ComplexArray = self.average_ + check_dense_codes(codes, self.n_components_) @ self.components_
-        return configurations
+        dense = check_matrix(codes, "n_shapes", self.n_components_)
+        return np.asarray(self.average_ + dense @ self.components_)
+
+    def _check_choices(self) -> tuple[DistanceKind | None, bool]:
+        subtracts, aligns = check_flag(self.subtract_average, "subtract_average"), check_flag(self.align, "align")
+        return "full" if subtracts and aligns else None, subtracts
 
     def _vectors(self, rows: ComplexArray) -> ComplexArray:
         return self._rotations(rows) * rows
 
-    def _shape_rows(self, codes: Any, *, shortens: bool) -> ComplexArray:  # noqa: ARG002
-        reached: ComplexArray = self.space_.whiten(self.average_) + codes @ self._mode_rows(codes.shape[1])
-        return reached
+    def _store_modes(self, deviations: Any, modes: _Modes) -> Any:  # noqa: ARG002
+        directions, self.explained_energy_, self.explained_energy_ratio_, self.loss_ = modes
+        # Phases are arbitrary: the largest entry is made positive.
+        largest = np.take_along_axis(directions, np.argmax(np.abs(directions), axis=1)[:, None], axis=1)
+        return directions * (np.conj(largest) / np.abs(largest))
 
     def _errors(self, rows: ComplexArray, count: int) -> FloatArray:
         modes, remaining = self._mode_rows(count), self._deviations(rows)
@@ -311,12 +325,6 @@ class ComplexPCA(_PrincipalComponents):
         # A second projection removes the rounding errors of the first, where little of a row remains.
         remaining -= (remaining @ modes.conj().T) @ modes
         return row_norms(remaining)
-
-    def _check_loaded(self) -> None:
-        subtracts, aligns = check_flag(self.subtract_average, "subtract_average"), check_flag(self.align, "align")
-        if hasattr(self, "mean_") != (subtracts and aligns):
-            raise ValueError("its mean does not fit its parameters")
-        super()._check_loaded()
 
 
 @dataclass(eq=False, repr=False)
@@ -405,34 +413,6 @@ class TangentPCA(_PrincipalComponents):
         )
     )
 
-    @all_or_nothing
-    def fit(self, X: ArrayLike, y: Any = None) -> "TangentPCA":  # noqa: ARG002
-        """Find the mean and the modes.
-
-        Parameters
-        ----------
-        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
-            Configurations, at least two.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        TangentPCA
-            The estimator itself.
-        """
-        self._check_choices()
-        vectors = self._read_vectors(X, self.mean)
-        average = vectors.mean(axis=0)
-        deviations = _as_reals(vectors - average)
-        # Translation takes two real dimensions, scaling and rotation one each.
-        most = min(len(vectors) - 1, 2 * vectors.shape[1] - 4)
-        directions, energies, self.explained_variance_ratio_, _ = _principal_modes(deviations, self.n_components, most)
-        _, directions = svd_flip(deviations @ directions.T, directions)
-        self._store_modes(directions.view(vectors.dtype), average)
-        self.explained_variance_ = energies / energies.dtype.type(len(vectors) - 1)
-        return self
-
     @keeps_array_kind
     def inverse_transform(self, scores: ArrayLike) -> ComplexArray:
         """Compute the shapes of scores.
@@ -455,8 +435,21 @@ class TangentPCA(_PrincipalComponents):
             If ``projection="orthogonal"`` and a tangent vector is longer than 1, which is the projection of no shape.
         """
         check_is_fitted(self)
-        dense = check_dense_codes(scores, self.n_components_, "scores", is_real=True)
-        return self.space_.unwhiten(self._shape_rows(dense, shortens=False))
+        vectors = self._sums(check_matrix(scores, "n_shapes", self.n_components_, name="scores", is_real=True))
+        if self.projection == "orthogonal":
+            lengths = row_norms(remove_along(self._base(), vectors))
+            too_long = lengths > 1 + 16 * np.finfo(lengths.dtype).eps
+            if too_long.any():
+                raise ShapeInputError(
+                    f"scores give tangent vectors longer than 1 in {name_rows(too_long)}, which are the projection of "
+                    'no shape; use smaller scores, or projection="log".'
+                )
+        return self.space_.unwhiten(self._shape_rows(vectors))
+
+    def _check_choices(self) -> tuple[DistanceKind | None, bool]:
+        check_choice(self.projection, ("log", "orthogonal"), "projection")
+        check_choice(self.mean, DISTANCE_KINDS, "mean")
+        return self.mean, True
 
     def _vectors(self, rows: ComplexArray) -> ComplexArray:
         base = self._base().astype(rows.dtype, copy=False)
@@ -464,49 +457,23 @@ class TangentPCA(_PrincipalComponents):
             return log_rows(base, rows)
         return remove_along(base, self._rotations(rows) * rows)
 
-    def _errors(self, rows: ComplexArray, count: int) -> FloatArray:
-        return row_distances(self._reconstruct(rows, count), rows)
+    def _store_modes(self, deviations: Any, modes: _Modes) -> Any:
+        directions, energies, self.explained_variance_ratio_, _ = modes
+        self.explained_variance_ = energies / energies.dtype.type(len(deviations) - 1)
+        return svd_flip(deviations @ directions.T, directions)[1]
 
-    def _shape_rows(self, codes: Any, *, shortens: bool) -> ComplexArray:
-        base, modes = self._base(), self._mode_rows(codes.shape[1])
+    def _shape_rows(self, vectors: ComplexArray) -> ComplexArray:
+        base = self._base()
         # exp_rows needs vectors that are horizontal to the last digit.
-        vectors = remove_along(base, self.space_.whiten(self.average_) + codes @ modes)
+        vectors = remove_along(base, vectors)
         if self.projection == "log":
             return exp_rows(base, vectors)
+        # The average plus some modes of a shape far from the mean may be longer than the projection of any shape: the
+        # nearest vector that is one takes its place.
         lengths = row_norms(vectors)
-        if shortens:
-            # The average plus some modes of a shape far from the mean may be longer than the projection of any shape:
-            # the nearest vector that is one takes its place.
-            vectors = vectors / np.maximum(lengths, 1)[:, None]
-            lengths = np.minimum(lengths, 1)
-        rounding = 16 * np.finfo(lengths.dtype).eps
-        too_long = lengths > 1 + rounding
-        if too_long.any():
-            raise ShapeInputError(
-                f"scores give tangent vectors longer than 1 in {name_rows(too_long)}, which are the projection of no "
-                'shape; use smaller scores, or projection="log".'
-            )
-        cosines = np.sqrt(np.maximum((1 - lengths) * (1 + lengths), 0))
+        vectors, lengths = vectors / np.maximum(lengths, 1)[:, None], np.minimum(lengths, 1)
+        cosines = np.sqrt((1 - lengths) * (1 + lengths))
         return cosines[:, None] * base + vectors
-
-    def _check_choices(self) -> None:
-        check_choice(self.projection, ("log", "orthogonal"), "projection")
-        check_choice(self.mean, DISTANCE_KINDS, "mean")
-
-    def _check_loaded(self) -> None:
-        self._check_choices()
-        super()._check_loaded()
-
-
-def _in_common_phase(directions: ComplexArray) -> ComplexArray:
-    """Return modes rotated so that their largest entry is positive, as their phases are arbitrary."""
-    largest = np.take_along_axis(directions, np.argmax(np.abs(directions), axis=1)[:, None], axis=1)
-    return directions * (np.conj(largest) / np.abs(largest))
-
-
-def _as_reals(rows: ComplexArray) -> FloatArray:
-    """Return rows of the real and imaginary parts; their plain product is ``Re(x* y)``."""
-    return np.ascontiguousarray(rows).view(rows.real.dtype)
 
 
 def _count_modes(n_components: int | None, most: int, words: str) -> int:
@@ -518,7 +485,7 @@ def _count_modes(n_components: int | None, most: int, words: str) -> int:
     return n_components
 
 
-def _principal_modes(rows: Any, n_components: int | None, most: int) -> tuple[Any, FloatArray, FloatArray, float]:
+def _principal_modes(rows: Any, n_components: int | None, most: int) -> _Modes:
     """Return the orthonormal modes of rows by decreasing energy, each fixed up to a phase or a sign.
 
     With them come their energies ``λ_j = Σ_k |w_j* x_k|²``, the same as fractions of the summed squares of the rows,

@@ -11,8 +11,8 @@ from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ColumnLayout, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_choice, check_number, check_positive
 from shapelex.coding import SparseCodes, encode_rows, residual_norms
-from shapelex.estimators.base import SavedEstimator, all_or_nothing, check_dense_codes
-from shapelex.exceptions import CodesError, ParameterError
+from shapelex.estimators.base import SavedEstimator, all_or_nothing, check_matrix
+from shapelex.exceptions import ParameterError
 from shapelex.files.schema import Array, Count, Number, Schema
 from shapelex.geometry.alignment import resolve_space
 from shapelex.geometry.distances import pairwise_row_distances
@@ -79,11 +79,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
     layout: ColumnLayout | None = None
 
     _schema = Schema(
-        (
-            Count("n_samples_fit_"),
-            Array("shapes_", "complex", ("n_samples_fit_", "n_coordinates")),
-            Number("gamma_"),
-        )
+        (Count("n_samples_fit_"), Array("shapes_", "complex", ("n_samples_fit_", "n_coordinates")), Number("gamma_"))
     )
 
     def fit(self, X: ArrayLike, y: Any = None) -> "ProcrustesKernel":  # noqa: ARG002
@@ -220,9 +216,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
             If there is not one real weight for each shape and each fitted shape.
         """
         atom_rows, rows = self._feature_rows(X)
-        weights = check_dense_codes(codes, len(atom_rows), is_real=True)
-        if len(weights) != len(rows):
-            raise CodesError(f"codes must have one row per shape: X has {len(rows)} shapes, codes {len(weights)} rows.")
+        weights = check_matrix(codes, len(rows), len(atom_rows), is_real=True)
         return residual_norms(rows, atom_rows, SparseCodes.from_dense(weights.astype(np.complex128)))
 
     @all_or_nothing
@@ -300,5 +294,4 @@ def _gaussian(distances: FloatArray, gamma: float) -> FloatArray:
     The kernel is positive definite for every ``gamma > 0``: ``d_F² = 1 − |x* y|²`` for whitened pre-shapes, and
     ``|x* y|²`` is the product of the matrices ``x x*`` and ``y y*``.
     """
-    values: FloatArray = np.exp(-gamma * distances**2)
-    return values
+    return np.asarray(np.exp(-gamma * distances**2))

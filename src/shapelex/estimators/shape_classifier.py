@@ -2,42 +2,165 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
+from shapelex._validation import check_choice
+from shapelex.estimators import classification_methods as candidates
 from shapelex.estimators.base import all_or_nothing, as_generator
-from shapelex.estimators.calibration import Calibration, log_loss, pool, pooling_weights
-from shapelex.estimators.classification_methods import (
-    MAX_COMPARED_SHAPES,
-    METHODS,
-    ClassDictionaries,
-    ConvolutionRidge,
-    Method,
-    ProcrustesMachine,
-    TangentDiscriminant,
-    TangentMachine,
-)
-from shapelex.estimators.decision_explanation import Explanation, explain_decision
+from shapelex.estimators.calibration import log_loss, pool, pooling_weights
 from shapelex.estimators.folds import Fold, check_units, make_folds
-from shapelex.estimators.outline_registration import OutlineRegistration
+from shapelex.estimators.outlines import OutlineRegistration
 from shapelex.estimators.shape_dictionary_classifier import ProbabilityClassifier, check_labels, number_classes
 from shapelex.exceptions import ShapeInputError
 from shapelex.files.schema import Array, Fields, Labels, Part, Schema
+from shapelex.geometry import align_onto, register
+from shapelex.geometry.distances import pairwise_row_distances
+from shapelex.plotting.decisions import draw_decision
 from shapelex.spaces import Landmarks, Space
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 _BLOCK_ROWS = 2048
 # Landmarks of an open space with at least so many points are taken for a curve.
 _MIN_CURVE_POINTS = 20
 # A method with less weight changes few probabilities, and takes as long to compute as the others.
 _MIN_WEIGHT = 0.02
+# A stretch that is replaced at once has this share of the points of a curve.
+_STRETCH_SHARE = 1 / 8
+_MAX_STRETCHES = 48
 _N_FOLDS = 5
 _MANY_SHAPES = 1000
 _N_FOLDS_OF_MANY = 3
 # Registrations of closed outlines, by what they choose.
 _VIEWS = ("", "start", "start, reflection")
 _SCORES = ("method", "registration", "setting", "accuracy", "log_loss", "weight")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """What decided about one shape; see :meth:`shapelex.ShapeClassifier.explain`.
+
+    Parameters
+    ----------
+    label : object
+        The predicted class.
+    rival : object
+        The class that it is compared with.
+    classes : ndarray of shape (n_classes,)
+        All classes.
+    probabilities : ndarray of float, shape (n_classes,)
+        Their probabilities.
+    methods : list of str
+        The methods that the classifier uses.
+    weights : ndarray of float, shape (n_methods,)
+        Their weights.
+    by_method : ndarray of float, shape (n_methods, n_classes)
+        Probabilities by each method alone.
+    effects : ndarray of float, shape (n_points,)
+        How much each point speaks for the predicted class and against its rival: the fall of the log-odds where the
+        stretch around the point (of landmarks: the point alone) is replaced by that of ``rival_example``.
+    shape : ndarray of complex, shape (n_coordinates,)
+        The shape.
+    example, rival_example : ndarray of complex, shape (n_coordinates,)
+        The nearest training shapes of both classes, moved, scaled and rotated onto the shape; closed outlines with the
+        start point, direction and, where the classifier uses reflections, side of least distance.
+    distances : ndarray of float, shape (n_classes,)
+        Full distance to the nearest training shape of each class.
+    space : Space
+        Space of the shapes.
+    atoms : list of dict
+        Where class dictionaries are used: the atoms that approximate the shape in both classes.
+    is_curve : bool
+        Whether the points follow a curve, so that stretches were replaced; single landmarks otherwise.
+    """
+
+    label: Any
+    rival: Any
+    classes: np.ndarray[Any, Any]
+    probabilities: FloatArray
+    methods: list[str]
+    weights: FloatArray
+    by_method: FloatArray
+    effects: FloatArray
+    shape: ComplexArray
+    example: ComplexArray
+    rival_example: ComplexArray
+    distances: FloatArray
+    space: Space
+    atoms: list[dict[str, Any]]
+    is_curve: bool
+
+    def to_dataframe(self, what: Literal["classes", "points", "atoms"] = "classes") -> "pd.DataFrame":
+        """Return the explanation as a table.
+
+        Parameters
+        ----------
+        what : {"classes", "points", "atoms"}, default "classes"
+            One row per class, most probable first: ``class``, ``probability``, the ``distance`` to the nearest training
+            shape, and a column for each method with its probability. Or one row per point: ``point``, ``effect``. Or
+            one row for each atom that approximates the shape in one of the two classes: ``class``, ``atom``, the
+            modulus of its ``weight``, and the ``error`` of the class; no rows where class dictionaries are not used.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The table.
+        """
+        import pandas as pd
+
+        check_choice(what, ("classes", "points", "atoms"), "what")
+        if what == "atoms":
+            return pd.DataFrame(self.atoms, columns=["class", "atom", "weight", "error"])
+        if what == "points":
+            return pd.DataFrame({"point": np.arange(len(self.effects)), "effect": self.effects})
+        columns = {"class": self.classes, "probability": self.probabilities, "distance": self.distances}
+        columns |= dict(zip(self.methods, self.by_method, strict=True))
+        return pd.DataFrame(columns).sort_values("probability", ascending=False, kind="stable", ignore_index=True)
+
+    def plot(self, *, fontsize: float | None = None, ax: "Axes | None" = None) -> "Axes":
+        """Draw the shape between the nearest training shapes of both classes, colored by what decided.
+
+        Parameters
+        ----------
+        fontsize : float, optional
+            Size of all text, in points; your ``font.size`` where you set it, else 8, when not given.
+        ax : matplotlib.axes.Axes, optional
+            Axes to draw on; the current ones of pyplot when not given.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes. Points that speak for the predicted class are blue, like its example on the left, those that
+            speak for the rival orange, like its example on the right.
+        """
+        shapes = np.stack([self.example, self.shape, self.rival_example])
+        own, other = self._of_rivals(100 * self.probabilities)
+        captions = [
+            f"nearest of {self.label}",
+            f"{self.label} ({own:.0f} %)\nnot {self.rival} ({other:.0f} %)",
+            f"nearest of {self.rival}",
+        ]
+        return draw_decision(
+            shapes, self.effects, self.space, captions, is_curve=self.is_curve, fontsize=fontsize, ax=ax
+        )
+
+    def _of_rivals(self, probabilities: FloatArray) -> list[float]:
+        """Return the probabilities of the predicted class and of its rival."""
+        return [float(probabilities[self.classes == name][0]) for name in (self.label, self.rival)]
+
+    def __repr__(self) -> str:
+        own, other = self._of_rivals(self.probabilities)
+        by_method = zip(self.methods, self.by_method, strict=True)
+        alone = ", ".join(f"{method} {self._of_rivals(row)[0]:.2f}" for method, row in by_method)
+        return (
+            f"<Explanation: {self.label} with probability {own:.2f}, {self.rival} {other:.2f}; probability of "
+            f"{self.label} by method: {alone}>"
+        )
 
 
 class _Decisions(Part):
@@ -51,17 +174,7 @@ class _Decisions(Part):
     def write(self, owner: Any, fields: Fields) -> None:
         """Put them among the fields."""
         scores = owner.scores_.astype(object)
-        members = [
-            {
-                "method": one.name,
-                "view": one.view,
-                "setting": one.setting,
-                "factors": one.calibration.factors.tolist(),
-                "offsets": one.calibration.offsets.tolist(),
-                "weight": one.weight,
-            }
-            for one in owner._members
-        ]
+        members = [one.described() for one in owner._members]
         fields.results |= {"seed": owner._seed, "view": owner._view, "members": members}
         fields.results["scores"] = scores.where(scores.notna(), None).to_dict("records")
 
@@ -77,29 +190,10 @@ class _Decisions(Part):
         owner._seed, owner._view = fields.result("seed"), fields.result("view")
         if isinstance(owner._seed, bool) or not isinstance(owner._seed, int) or owner._view not in _VIEWS:
             raise ValueError(f"seed {owner._seed!r} or view {owner._view!r} is unknown")
-        owner._members = [_read_member(entry, owner) for entry in fields.result("members")]
+        owner._members = [candidates.read_method(entry, owner) for entry in fields.result("members")]
         owner.weights_ = np.array([one.weight for one in owner._members])
         scores = pd.DataFrame(fields.result("scores"), columns=list(_SCORES))
         owner.scores_ = scores.astype(dict.fromkeys(_SCORES[3:], float))
-
-
-def _read_member(entry: dict[str, Any], owner: Any) -> Method:
-    name, view, setting = entry["method"], entry["view"], entry["setting"]
-    setting = tuple(setting) if isinstance(setting, list) else setting
-    if name not in METHODS or view not in ("", owner._view) or setting not in METHODS[name].settings:
-        raise ValueError(f"its method {name!r} of {view!r} with setting {setting!r} is unknown")
-    method = METHODS[name](owner.space_, owner._seed, view)
-    method.setting, method.weight = setting, float(entry["weight"])
-    # Files of 0.1.0 hold the temperatures of class dictionaries, and the factors of other methods, as a scale.
-    scale = np.array(entry["factors"] if "factors" in entry else entry["scale"], dtype=np.float64)
-    factors = 1 / scale if method.calibrates_classes and "factors" not in entry else scale
-    offsets = np.array(entry["offsets"], dtype=np.float64)
-    if {factors.shape, offsets.shape} != {owner.classes_.shape} or not np.isfinite([factors, offsets]).all():
-        raise ValueError(f"the log-odds of {name!r} must be {len(owner.classes_)} finite numbers")
-    if not (factors.min() > 0 and 0 <= method.weight < np.inf):
-        raise ValueError(f"the factors of {name!r} must be positive, and its weight must not be negative")
-    method.calibration = Calibration(factors, offsets)
-    return method
 
 
 @dataclass(eq=False, repr=False)
@@ -195,9 +289,6 @@ class ShapeClassifier(ProbabilityClassifier):
         )
     )
 
-    # Methods that compare shapes point by point, besides the two that choose the registration.
-    _pointwise: ClassVar[tuple[type[Method], ...]] = (TangentMachine, ClassDictionaries)
-
     @all_or_nothing
     def fit(self, X: ArrayLike, y: ArrayLike | None = None, groups: ArrayLike | None = None) -> "ShapeClassifier":
         """Compare the methods by folds, and fit those that are used.
@@ -241,8 +332,7 @@ class ShapeClassifier(ProbabilityClassifier):
         n_folds = _N_FOLDS if len(sampled) < _MANY_SHAPES else _N_FOLDS_OF_MANY
         n_folds = min(n_folds, int(np.bincount(sampled).max()), len(sampled if units is None else np.unique(units)))
         folds = make_folds(n_folds, len(sampled), units, classes=sampled, seed=fold_seed)
-        compared = self._compare(configurations[self._sample], sampled, folds)
-        self._choose(compared, sampled, folds)
+        self._choose(self._compare(configurations[self._sample], sampled, folds), sampled, folds)
         self._fit_members(are_prepared=True)
         return self
 
@@ -272,10 +362,47 @@ class ShapeClassifier(ProbabilityClassifier):
             If there is more than one shape, or `rival` is the predicted class or no class.
         """
         rows = np.asarray(self._open_new_input(shape)[:])
-        self.space_.whitened_preshapes(rows, "shape")
+        space, classes = self.space_, self.classes_
+        space.whitened_preshapes(rows, "shape")
         if len(rows) != 1:
             raise ShapeInputError(f"shape must be one configuration, got {len(rows)}: explain them one by one.")
-        return explain_decision(self, rows[0], rival)
+        by_method = self._method_log_probabilities(rows)
+        logarithms = pool(by_method, self.weights_)[0]
+        own = int(np.argmax(logarithms))
+        others = np.delete(np.arange(len(classes)), own)
+        if rival is not None:
+            others = others[classes[others] == rival]
+            if len(others) != 1:
+                named = classes.tolist()
+                raise ShapeInputError(
+                    f"rival must be one of the classes other than the predicted {named[own]!r}, got {rival!r}; the "
+                    f"classes are {', '.join(map(repr, named))}."
+                )
+        other = int(others[np.argmax(logarithms[others])])
+        examples, distances = self._nearest_examples(rows[0])
+        windows = _windows(space, self._is_curve)
+        tiled = np.tile(windows, space.coordinates_per_point or 1)
+        replaced = rows * (1 - tiled) + examples[other] * tiled
+        found = pool(self._method_log_probabilities(replaced), self.weights_)
+        falls = logarithms[own] - logarithms[other] - (found[:, own] - found[:, other])
+        centers, n_points = np.argmax(windows, axis=1), windows.shape[1]
+        return Explanation(
+            label=classes[own],
+            rival=classes[other],
+            classes=classes,
+            probabilities=np.exp(logarithms),
+            methods=self.candidates_,
+            weights=self.weights_,
+            by_method=np.exp(by_method[:, 0]),
+            effects=np.interp(np.arange(n_points), centers, falls, period=n_points if space.closed else None),
+            shape=rows[0],
+            example=examples[own],
+            rival_example=examples[other],
+            distances=distances,
+            space=space,
+            atoms=self._used_atoms(rows, (own, other)),
+            is_curve=self._is_curve,
+        )
 
     @property
     def candidates_(self) -> list[str]:
@@ -294,6 +421,31 @@ class ShapeClassifier(ProbabilityClassifier):
             views[self._view] = np.asarray(self.registration_.transform(configurations))
         return views
 
+    def _nearest_examples(self, shape: ComplexArray) -> tuple[ComplexArray, FloatArray]:
+        """Return the nearest training shape of every class, aligned with the shape, and its distance."""
+        space, candidates, numbers = self.space_, self._shapes[self._sample], self._numbers[self._sample]
+        if space.closed and space.coordinates_per_point is not None:
+            allows_mirror = self.registration_ is not None and self.registration_.reflection
+            candidates = register(candidates, space, to=shape, reflection=allows_mirror).configurations
+        rows = space.whitened_preshapes(candidates, "X")
+        apart = pairwise_row_distances(space.whitened_preshapes(shape), rows)[0]
+        nearest = [np.argmin(np.where(numbers == number, apart, np.inf)) for number in range(len(self.classes_))]
+        aligned = space.norm(space.centered(shape)) * align_onto(candidates[nearest], shape, space)
+        return aligned + space.center(shape) * space.shift, apart[nearest]
+
+    def _used_atoms(self, rows: ComplexArray, numbers: tuple[int, int]) -> list[dict[str, Any]]:
+        """Return the atoms that approximate a shape in some classes, where class dictionaries are used."""
+        found: list[dict[str, Any]] = []
+        for member in (one for one in self._members if isinstance(one, candidates.ClassDictionaries)):
+            seen, dictionaries = self._views(rows)[member.view], member.model
+            errors = dictionaries.class_errors(seen)[0]
+            for number in numbers:
+                codes = np.abs(dictionaries.dictionaries_[number].encode(seen).toarray()[0])
+                known = {"class": self.classes_[number], "error": errors[number]}
+                for atom in np.argsort(-codes, kind="stable")[: np.count_nonzero(codes)]:
+                    found.append({**known, "atom": int(atom), "weight": float(codes[atom])})
+        return found
+
     def _log_odds(self, X: Any) -> FloatArray:
         shapes = self._open_new_input(X)
         parts = []
@@ -307,28 +459,30 @@ class ShapeClassifier(ProbabilityClassifier):
         """Whether coordinates follow a curve, so that neighbors in order are neighbors in space."""
         return self.space_.closed or not isinstance(self.space_, Landmarks) or self.n_features_in_ >= _MIN_CURVE_POINTS
 
-    def _compare(self, X: ComplexArray, numbers: IntArray, folds: list[Fold]) -> list[Method]:
+    def _compare(self, X: ComplexArray, numbers: IntArray, folds: list[Fold]) -> list[candidates.Method]:
         """Return all methods with their best settings, by registration, and choose the registration."""
         is_registered = self.space_.closed and self.space_.coordinates_per_point is not None
         registrations = {view: self._registration(view, X) for view in (_VIEWS if is_registered else _VIEWS[:1])}
         views = {view: X if found is None else found.transform(X) for view, found in registrations.items()}
         class_sizes = [np.unique(numbers[kept], return_counts=True)[1] for kept, _ in folds]
 
-        def judge(kinds: Iterable[type[Method]], view: str) -> list[Method]:
+        def judge(kinds: Iterable[type[candidates.Method]], view: str) -> list[candidates.Method]:
             methods = [kind(self.space_, self._seed, view) for kind in kinds if all(map(kind.can_learn, class_sizes))]
             for method in methods:
                 method.prepare(views[view])
                 method.choose(numbers, folds)
             return methods
 
-        methods = [method for view in views for method in judge((TangentDiscriminant, ProcrustesMachine), view)]
+        first = (candidates.TangentDiscriminant, candidates.ProcrustesMachine)
+        methods = [method for view in views for method in judge(first, view)]
         # By the better of the two methods; where that is equal, as for well separated classes, by the other one.
         self._view = min(
             views, key=lambda view: sorted(log_loss(one.held_out, numbers) for one in methods if one.view == view)
         )
         self.registration_ = registrations[self._view]
-        methods += judge(self._pointwise, self._view) + judge((ConvolutionRidge,) if self._is_curve else (), "")
-        return sorted(methods, key=lambda one: list(METHODS).index(one.name))
+        methods += judge((candidates.TangentMachine, candidates.ClassDictionaries), self._view)
+        methods += judge((candidates.ConvolutionRidge,) if self._is_curve else (), "")
+        return sorted(methods, key=lambda one: list(candidates.METHODS).index(one.name))
 
     def _registration(self, view: str, X: ComplexArray) -> OutlineRegistration | None:
         """Return the registration of a view, fitted to the shapes; None for shapes as they come."""
@@ -336,12 +490,12 @@ class ShapeClassifier(ProbabilityClassifier):
             return None
         return OutlineRegistration(space=self.space_, reflection="reflection" in view).fit(X)
 
-    def _choose(self, methods: list[Method], numbers: IntArray, folds: list[Fold]) -> None:
+    def _choose(self, methods: list[candidates.Method], numbers: IntArray, folds: list[Fold]) -> None:
         """Learn the weights of the methods, keep those that matter, and note the scores of all."""
         import pandas as pd
 
-        used = [one for one in methods if one.view == self._view or isinstance(one, ConvolutionRidge)]
-        machines = [one for one in used if isinstance(one, TangentMachine)]
+        used = [one for one in methods if one.view == self._view or isinstance(one, candidates.ConvolutionRidge)]
+        machines = [one for one in used if isinstance(one, candidates.TangentMachine)]
         # Their distances are almost the same: both together would count twice.
         best = min(machines, key=lambda one: log_loss(one.held_out, numbers))
         used = [one for one in used if one not in machines or one is best]
@@ -382,11 +536,23 @@ class ShapeClassifier(ProbabilityClassifier):
 
 def _sample_rows(numbers: IntArray, generator: np.random.Generator) -> IntArray:
     """Return all rows, or a random sample that has its share of every class, and at least two shapes of each."""
-    if len(numbers) <= MAX_COMPARED_SHAPES:
+    if len(numbers) <= candidates.MAX_COMPARED_SHAPES:
         return np.arange(len(numbers))
-    share = MAX_COMPARED_SHAPES / len(numbers)
-    chosen = []
-    for number in np.unique(numbers):
-        rows = np.flatnonzero(numbers == number)
-        chosen.append(generator.choice(rows, size=max(2, round(share * len(rows))), replace=False))
+    share = candidates.MAX_COMPARED_SHAPES / len(numbers)
+    classes = [np.flatnonzero(numbers == number) for number in np.unique(numbers)]
+    chosen = [generator.choice(rows, size=max(2, round(share * len(rows))), replace=False) for rows in classes]
     return np.sort(np.concatenate(chosen))
+
+
+def _windows(space: Space, is_curve: bool) -> FloatArray:
+    """Return the weights of points in each stretch that is replaced, shape (n_stretches, n_points)."""
+    n_points = space.n_coordinates // (space.coordinates_per_point or 1)
+    if not is_curve:
+        return np.eye(n_points)
+    centers = np.unique(np.linspace(0, n_points - 1, min(n_points, _MAX_STRETCHES)).astype(int))
+    apart = np.abs(np.arange(n_points) - centers[:, None])
+    if space.closed:
+        apart = np.minimum(apart, n_points - apart)
+    half = max(_STRETCH_SHARE * n_points / 2, 1.0)
+    # A smooth window leaves no corners where the stretch ends.
+    return np.where(apart < 2 * half, 0.5 + 0.5 * np.cos(np.pi * apart / (2 * half)), 0.0)

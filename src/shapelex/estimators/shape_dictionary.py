@@ -5,35 +5,24 @@ from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._arrays import as_kind_of, is_on_device, keeps_array_kind
 from shapelex._blas import single_blas_thread
-from shapelex._messages import Message, parameter
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import check_choice, check_flag
 from shapelex.coding import SparseCodes, decode
-from shapelex.coding.blocks import (
-    code_all,
-    coded_blocks,
-    dense_codes_on_device,
-    shape_errors,
-    shape_errors_on_device,
-)
+from shapelex.coding.blocks import code_all, coded_blocks, dense_codes_on_device, shape_errors, shape_errors_on_device
 from shapelex.coding.coders import CODERS, CodedBlock, Coding
 from shapelex.coding.codes import shape_columns
 from shapelex.estimators.base import as_generator, count_jobs, preparation_of
-from shapelex.estimators.dictionary_learning import (
-    LEARNED_PARTS,
-    RENEWED_PARAMETERS,
-    Attributes,
-    DictionaryLearner,
-    found_attributes,
-)
+from shapelex.estimators.dictionary_learning import LEARNED_PARTS, RENEWED_PARAMETERS, DictionaryLearner
 from shapelex.exceptions import ParameterError
+from shapelex.files.atomic import check_replaceable
 from shapelex.files.code_files import CodeBlock, write_codes
 from shapelex.files.provenance import make_run
 from shapelex.files.schema import Array, Count, Group, Number, Schema
@@ -44,7 +33,6 @@ from shapelex.learning.descent import STABILITY_ROWS, measure_stability
 from shapelex.learning.one_pass import PassSums
 from shapelex.learning.sampling import draw_rows, open_incomplete, take_part
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.preparation import Preparation
 from shapelex.shapes.storage import Shapes
 from shapelex.spaces import Space
 
@@ -52,6 +40,20 @@ if TYPE_CHECKING:
     from shapelex.report.inline import InlinePage
 
 _REALISM_BLOCK = 1 << 16
+
+_MEMORY = (
+    Array("memory_gram", "complex128", ("n_atoms", "n_atoms")),
+    Array("memory_products", "complex128", ("n_atoms", "n_coordinates")),
+    Array("memory_usage", "float", ("n_atoms",)),
+    Number("memory_weight"),
+)
+_STABILITY = (
+    Array("stability_distances", "float", ("n_atoms",), allows_nan=True),
+    Array("stability_chance", "float", ("n_atoms",), allows_nan=True),
+    Number("stability_between_halves", allows_nan=True),
+    Number("stability_chance_between_halves", allows_nan=True),
+    Count("stability_n_shapes"),
+)
 
 _EXPLANATION = (
     "These are the complex weights of a dictionary, which most estimators of scikit-learn refuse. CodeFeatures makes "
@@ -74,9 +76,8 @@ class ComplexCodes(np.ndarray):
     def __repr__(self) -> str:
         return repr(np.asarray(self))
 
-    def __array_wrap__(self, array: ComplexArray, context: object = None, return_scalar: bool = False) -> ComplexArray:  # type: ignore[override]
+    def __array_wrap__(self, array: ComplexArray, _: object = None, return_scalar: bool = False) -> ComplexArray:  # type: ignore[override]
         """Return what is computed from codes as an ordinary array."""
-        del context
         plain: ComplexArray = np.asarray(array)
         return plain[()] if return_scalar else plain
 
@@ -228,42 +229,14 @@ class ShapeDictionary(DictionaryLearner):
     _schema = Schema(
         (
             *LEARNED_PARTS,
-            Group(
-                "_memory",
-                PassSums,
-                "memory_",
-                (
-                    Array("memory_gram", "complex128", ("n_atoms", "n_atoms")),
-                    Array("memory_products", "complex128", ("n_atoms", "n_coordinates")),
-                    Array("memory_usage", "float", ("n_atoms",)),
-                    Number("memory_weight"),
-                ),
-            ),
-            Group(
-                "_stability",
-                DictionaryStability,
-                "stability_",
-                (
-                    Array("stability_distances", "float", ("n_atoms",), allows_nan=True),
-                    Array("stability_chance", "float", ("n_atoms",), allows_nan=True),
-                    Number("stability_between_halves", allows_nan=True),
-                    Number("stability_chance_between_halves", allows_nan=True),
-                    Count("stability_n_shapes"),
-                ),
-                optional=True,
-            ),
+            Group("_memory", PassSums, "memory_", _MEMORY),
+            Group("_stability", DictionaryStability, "stability_", _STABILITY, optional=True),
         ),
         # The path of a checkpoint belongs to one fit, not to the model.
         left_out=("checkpoint",),
         removed=(
-            "update",
-            "checkpoint_every",
-            "max_weight",
-            "switch_cost",
-            "sparsities_",
-            "combined_gram",
-            "combined_products",
-            "combined_usage",
+            *("update", "checkpoint_every", "max_weight", "switch_cost"),
+            *("sparsities_", "combined_gram", "combined_products", "combined_usage"),
         ),
         renewed=RENEWED_PARAMETERS,
     )
@@ -273,7 +246,7 @@ class ShapeDictionary(DictionaryLearner):
         "switch_cost": "encode_sequence(..., switch_cost=) keeps atoms from frame to frame",
     }
 
-    def _start(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Learner, Attributes]:
+    def _start(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Learner, dict[str, Any]]:
         """Open the shapes, and draw those by which the stability will be measured."""
         shapes = self._open_input(X, self.space, sample_weight)
         if shapes.allows_missing and self.batch_size is None:
@@ -282,17 +255,17 @@ class ShapeDictionary(DictionaryLearner):
         # Of another generator: what is learned does not depend on it.
         seed = int(deepcopy(generator).integers(2**63))
         chosen = draw_rows(shapes, max(STABILITY_ROWS, 20 * self.n_atoms), np.random.default_rng((seed, 0)))
-        learner = Learner(shapes, options, generator)
         sample = take_part(shapes, chosen), options, seed
-        return learner, partial(_attributes_of, learner=learner, preparation=preparation_of(X), sample=sample)
+        return Learner(shapes, options, generator), {"space_": shapes.space, "_sample": sample}
+
+    def _attributes(self, found: PassSums, learner: Learner, known: dict[str, Any]) -> dict[str, Any]:
+        later = learner.memory or found
+        # What later batches are added to.
+        memory = PassSums(later.gram, later.products, later.usage, later.weight)
+        return super()._attributes(found, learner, known) | {"_memory": memory, "_stability": None}
 
     @single_blas_thread()
-    def partial_fit(
-        self,
-        X: ArrayLike,
-        y: Any = None,  # noqa: ARG002
-        sample_weight: ArrayLike | None = None,
-    ) -> "ShapeDictionary":
+    def partial_fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:  # noqa: ARG002
         """Learn from one more batch of shapes.
 
         The batch is coded over the current dictionary, its statistics are added to the previous ones, and the atoms are
@@ -337,7 +310,8 @@ class ShapeDictionary(DictionaryLearner):
         for _ in learner.passes():
             pass
         assert learner.best is not None
-        self.__dict__.update(_attributes_of(learner.best, learner, preparation), n_iter_=learner.n_batches)
+        known = {"space_": shapes.space, "preparation_": preparation, "_sample": None}
+        self.__dict__.update(self._attributes(learner.best, learner, known), n_iter_=learner.n_batches)
         return self
 
     @property
@@ -366,7 +340,7 @@ class ShapeDictionary(DictionaryLearner):
         known: DictionaryStability | None = getattr(self, "_stability", None)
         if known is not None:
             return known
-        sample = getattr(self, "_sample", None)
+        sample: Any = getattr(self, "_sample", None)
         if sample is None:
             raise AttributeError(
                 "stability_ is not known, and this dictionary has no shapes to compute it from: the model was saved "
@@ -378,9 +352,9 @@ class ShapeDictionary(DictionaryLearner):
         init = options.init if isinstance(options.init, str) else "auto"
         options = replace(options, init=init, n_threads=count_jobs(self.n_jobs), device=self.device)
         with single_blas_thread():
-            found = measure_stability(self._atom_rows(), shapes, options.for_local_shapes(), seed)
-        self._stability, self._sample = found, None
-        return found
+            self._stability = measure_stability(self._atom_rows(), shapes, options.for_local_shapes(), seed)
+        self._sample = None
+        return self._stability
 
     def __dir__(self) -> list[str]:
         # scikit-learn's dir(), its HTML and debuggers read every attribute: displaying a model would learn two more.
@@ -438,19 +412,14 @@ class ShapeDictionary(DictionaryLearner):
         ImportError
             If zarr, pyarrow or openpyxl is not installed.
         """
-        if Path(path).exists() and not check_flag(overwrite, "overwrite"):
-            raise FileExistsError(
-                Message(f"{path} exists already: give {parameter('overwrite', True)} to replace it, or another name.")
-            )
-        shapes = self._open_new_input(X)
+        check_replaceable(Path(path), check_flag(overwrite, "overwrite"))
+        coded = self._coded_blocks(X)
 
         def blocks() -> Iterator[CodeBlock]:
-            for block in coded_blocks(shapes, self._coding()):
-                end = block.start + len(block.codes)
+            for block in coded:
+                start, end = block.start, block.start + len(block.codes)
                 # Shapes without names are numbered: text would take longer to write than codes to compute.
-                columns: dict[str, Any] = {"id": np.arange(block.start, end)}
-                if isinstance(X, ShapeSet):
-                    columns = shape_columns(X[block.start : end])
+                columns = shape_columns(X[start:end]) if isinstance(X, ShapeSet) else {"id": np.arange(start, end)}
                 yield block.codes, block.errors, columns
 
         return write_codes(path, blocks(), make_run(None, None))
@@ -494,12 +463,10 @@ class ShapeDictionary(DictionaryLearner):
             ``inverse_transform(encode(X))``: approximations of the pre-shapes ``space_.preshape(X)``, in their poses.
         """
         if is_on_device(X, self.device):
-            codes = dense_codes_on_device(self._open_new_input(X), self._coding())
-            return cast(ComplexArray, codes @ as_kind_of(self.atoms_, X).to(codes.dtype))
-        shapes = self._open_new_input(X)
-        if shapes.is_remote:
-            return self.transform(X) @ self.atoms_
-        return decode(cast(SparseCodes, code_all(shapes, self._coding())), self.atoms_)
+            dense: Any = self.transform(X)
+            return cast(ComplexArray, dense @ as_kind_of(self.atoms_, X).to(dense.dtype))
+        codes: Any = self.encode(X)
+        return decode(codes, self.atoms_) if isinstance(codes, SparseCodes) else codes.toarray() @ self.atoms_
 
     @keeps_array_kind
     def errors(self, X: ArrayLike) -> FloatArray:
@@ -522,8 +489,7 @@ class ShapeDictionary(DictionaryLearner):
             from shapelex.coding.dask_codes import map_rows
 
             dtype = np.empty(0, dtype=self._code_dtype(shapes)).real.dtype
-            distances: FloatArray = map_rows(shapes, shape_errors, self._coding(), (), dtype)
-            return distances
+            return cast(FloatArray, map_rows(shapes, shape_errors, self._coding(), (), dtype))
         return shape_errors(shapes, self._coding())
 
     @keeps_array_kind
@@ -541,8 +507,7 @@ class ShapeDictionary(DictionaryLearner):
             Distances; 0 for an atom that is a shape of the set.
         """
         shapes = self._open_new_input(X)
-        nearest_distances = partial(_nearest_distances, atom_rows=self._atom_rows())
-        return shapes.reduce(nearest_distances, partial(np.min, axis=0))
+        return shapes.reduce(partial(_nearest_distances, atom_rows=self._atom_rows()), partial(np.min, axis=0))
 
     def explore(self, X: Any, *, height: int = 800, max_shapes: int = 1000, **options: Any) -> "InlinePage":
         """Show the dictionary and the shapes it codes as an interactive page in a notebook.
@@ -584,7 +549,8 @@ class ShapeDictionary(DictionaryLearner):
                 f"{parameter('nested', True)} has no meaning any more: leave it out, and learn one dictionary for each "
                 f"{parameter('n_nonzero')} that you use."
             )
-        return self._make_options(partial(space.whitened_preshapes, name="init"), **others)
+        init = self.init if isinstance(self.init, str) else space.whitened_preshapes(self.init, "init")
+        return self._make_options(init=init, **others)
 
     def _check_loaded(self) -> None:
         self._options(self.space_)
@@ -614,21 +580,6 @@ class ShapeDictionary(DictionaryLearner):
 
 def _nearest_distances(shapes: Shapes, atom_rows: ComplexArray) -> FloatArray:
     """Return the full distance from each atom to the nearest shape."""
-    nearest = []
-    for block in shapes.blocks(_REALISM_BLOCK):
-        first_row = shapes.first_row + block.start
-        rows = shapes.space.whitened_preshapes(block.configurations, shapes.name, first_row)
-        nearest.append(pairwise_row_distances(atom_rows, rows).min(axis=1))
-    smallest: FloatArray = np.min(nearest, axis=0)
-    return smallest
-
-
-def _attributes_of(
-    found: PassSums, learner: Learner, preparation: Preparation | None, sample: Any = None
-) -> dict[str, Any]:
-    """Return the attributes of an estimator with this dictionary."""
-    space, later = learner.shapes.space, learner.memory or found
-    # What later batches are added to.
-    memory = PassSums(later.gram, later.products, later.usage, later.weight)
-    known = {"_memory": memory, "_sample": sample, "_stability": None}
-    return found_attributes(found, space.unwhiten_rows(found.atoms), space, preparation, **known)
+    blocks = shapes.blocks(_REALISM_BLOCK)
+    rows = (shapes.space.whitened_preshapes(block.configurations, block.name, block.first_row) for block in blocks)
+    return np.asarray(np.min([pairwise_row_distances(atom_rows, part).min(axis=1) for part in rows], axis=0))

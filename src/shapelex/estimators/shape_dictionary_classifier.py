@@ -3,7 +3,7 @@
 import warnings
 from abc import abstractmethod
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import softmax
@@ -16,18 +16,13 @@ from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_number, check_positive, check_weights, name_rows
 from shapelex.estimators.base import SavedEstimator, all_or_nothing, as_generator
 from shapelex.estimators.calibration import choose_scores
-from shapelex.estimators.dictionary_learning import (
-    RENEWED_PARAMETERS,
-    LearningParameters,
-    write_progress,
-)
+from shapelex.estimators.dictionary_learning import RENEWED_PARAMETERS, LearningParameters, write_progress
 from shapelex.estimators.folds import make_folds
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.files.model_file import EstimatorList
 from shapelex.files.schema import Array, Count, Labels, Number, OtherSpace, Schema
 from shapelex.geometry.means import full_mean
-from shapelex.learning import LearningOptions
 from shapelex.spaces import CustomSpace, Space
 
 # Close to the least log loss on held-out shapes of the two sets on which it was tried, for all dictionary sizes.
@@ -62,8 +57,7 @@ class ProbabilityClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[mi
             Labels; a tie goes to the first class.
         """
         numbers = np.argmax(self._log_odds(X), axis=1)
-        labels: np.ndarray[Any, Any] = self.classes_[numbers]
-        return labels
+        return np.asarray(self.classes_[numbers])
 
     @keeps_array_kind
     def predict_proba(self, X: ArrayLike) -> FloatArray:
@@ -79,8 +73,7 @@ class ProbabilityClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[mi
         ndarray of float64, shape (n_shapes, n_classes)
             Rows sum to 1, classes as in ``classes_``.
         """
-        probabilities: FloatArray = softmax(self._log_odds(X), axis=1)
-        return probabilities
+        return np.asarray(softmax(self._log_odds(X), axis=1))
 
 
 @dataclass(eq=False, repr=False)
@@ -198,23 +191,14 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
             Number("shrinkage_"),
             Count("n_iter_"),
             OtherSpace("metric_space_", "metric"),
-            EstimatorList(
-                "dictionaries_",
-                ShapeDictionary,
-                size="n_classes",
-                space="metric_space_",
-                key="dictionaries",
-                prefix="class",
-            ),
+            EstimatorList("dictionaries_", ShapeDictionary, "n_classes", "metric_space_", "dictionaries", "class"),
         ),
         removed=("update",),
         renewed=RENEWED_PARAMETERS,
     )
 
     @all_or_nothing
-    def fit(
-        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> "ShapeDictionaryClassifier":
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn a dictionary for each class.
 
         Parameters
@@ -255,12 +239,8 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
         n_folds = _count_folds(self.cv, np.bincount(numbers))
         shrinkages = _check_shrinkage(self.shrinkage, chooses=n_folds > 0)
         generator = as_generator(self.random_state)
-        if n_folds == 0:
-            self._learn(configurations, numbers, weights, shrinkages[0], generator)
-            temperature = self._find_temperature(configurations, numbers, weights)
-            self.temperatures_: FloatArray = np.full(len(self.classes_), temperature)
-            self.offsets_: FloatArray = np.zeros(len(self.classes_))
-        else:
+        self.shrinkage_ = shrinkages[0]
+        if n_folds:
             folds = make_folds(n_folds, len(numbers), classes=numbers, seed=int(generator.integers(2**31)))
             errors = np.empty((len(shrinkages), len(numbers), len(self.classes_)))
             model = clone(self).set_params(space=self.space_, cv=None, temperature=1.0, random_state=generator)
@@ -271,7 +251,11 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
                     held_out[held] = model.class_errors(configurations[held])
             best, calibration, _ = choose_scores(-(errors**2), numbers, weights, by_class=True)
             self.temperatures_, self.offsets_ = 1 / calibration.factors, calibration.offsets
-            self._learn(configurations, numbers, weights, shrinkages[best], generator)
+            self.shrinkage_ = shrinkages[best]
+        self._learn(configurations, numbers, weights, generator)
+        if n_folds == 0:
+            temperature = self._find_temperature(configurations, numbers, weights)
+            self.temperatures_, self.offsets_ = np.full(len(self.classes_), temperature), np.zeros(len(self.classes_))
         self.temperature_ = float(np.exp(np.log(self.temperatures_).mean()))
         return self
 
@@ -307,8 +291,7 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
 
     def _check_parameters(self) -> None:
         """Refuse parameters that no set of shapes could be fitted with."""
-        check_count(int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0, "verbose")
-        LearningOptions.of(self)
+        self._make_options()
         _check_shrinkage(self.shrinkage, chooses=False)
         if self.temperature is not None:
             check_positive(self.temperature, "temperature")
@@ -325,18 +308,13 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
             raise ValueError("its temperatures must be positive, its shrinkage_ above 0 and at most 1")
 
     def _learn(
-        self,
-        configurations: ComplexArray,
-        numbers: IntArray,
-        weights: FloatArray,
-        shrinkage: float,
-        generator: np.random.Generator,
+        self, configurations: ComplexArray, numbers: IntArray, weights: FloatArray, generator: np.random.Generator
     ) -> None:
         """Learn the product, then the dictionaries in its space."""
-        self.shrinkage_, self.metric_space_ = shrinkage, self.space_
-        if shrinkage < 1:
+        self.metric_space_ = self.space_
+        if self.shrinkage_ < 1:
             rows = self.space_.whitened_preshapes(configurations, "X")
-            self.metric_space_ = _within_class_space(rows, numbers, weights, self.space_, shrinkage)
+            self.metric_space_ = _within_class_space(rows, numbers, weights, self.space_, self.shrinkage_)
         shared = {name: getattr(self, name) for name in _SHARED_PARAMETERS}
         self.dictionaries_ = []
         for number, name in enumerate(self.classes_):
@@ -348,7 +326,7 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
             if self.verbose:
                 write_progress(
                     f"{type(self).__name__}: class {name} ({number + 1}/{len(self.classes_)}), {is_member.sum()} "
-                    f"shapes, shrinkage {shrinkage:g}, RMSE {dictionary.rmse_:.6f}"
+                    f"shapes, shrinkage {self.shrinkage_:g}, RMSE {dictionary.rmse_:.6f}"
                 )
         self.n_iter_ = max(dictionary.n_iter_ for dictionary in self.dictionaries_)
 

@@ -12,8 +12,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from shapelex._messages import Message, parameter
 from shapelex.exceptions import ShapeFileError
 from shapelex.files.sidecar import has_sidecar, sidecar_path
+
+
+def check_replaceable(target: Path, overwrite: bool) -> None:
+    """Refuse a path where there is something, without `overwrite`."""
+    if target.exists() and not overwrite:
+        raise FileExistsError(
+            Message(f"{target} exists already: give {parameter('overwrite', True)} to replace it, or another name.")
+        )
 
 
 def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:

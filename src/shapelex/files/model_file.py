@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from shapelex._messages import Message, parameter
 from shapelex.exceptions import ModelFileError, ShapelexError, reason_of
 from shapelex.files.archive import (
     Arrays,
@@ -23,7 +22,7 @@ from shapelex.files.archive import (
     read_archive,
     write_archive,
 )
-from shapelex.files.atomic import write_atomically
+from shapelex.files.atomic import check_replaceable, write_atomically
 from shapelex.files.provenance import installed_versions
 from shapelex.files.schema import Count, Fields, Part, Schema
 from shapelex.shapes.preparation import preparation_of_header, preparation_to_json
@@ -53,10 +52,7 @@ def write_model(path: str | Path, model: Model, *, overwrite: bool = True) -> Pa
     target = Path(path)
     if target.suffix != ".npz":
         target = target.with_name(target.name + ".npz")
-    if target.exists() and not overwrite:
-        raise FileExistsError(
-            Message(f"{target} exists already: give {parameter('overwrite', True)} to replace it, or another name.")
-        )
+    check_replaceable(target, overwrite)
     try:
         space, space_arrays = describe_space(model.space)
         arrays = model.arrays | space_arrays

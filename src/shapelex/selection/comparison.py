@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_choice, check_count
-from shapelex.estimators.align_first import AlignFirstDictionary
 from shapelex.estimators.base import as_generator
+from shapelex.estimators.dictionary_learning import AlignFirstDictionary
 from shapelex.estimators.folds import check_units, make_folds
 from shapelex.estimators.principal_components import ComplexPCA, TangentPCA
 from shapelex.estimators.shape_classifier import ShapeClassifier

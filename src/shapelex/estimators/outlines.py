@@ -1,28 +1,30 @@
-"""Features of outlines by circular convolutions, as a scikit-learn transformer."""
+"""Estimators of outlines, as scikit-learn transformers: registration, and features by circular convolutions."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
-from sklearn.base import TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from shapelex._arrays import is_tensor, keeps_array_kind, to_numpy
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_flag
 from shapelex.coding.cpu import count_threads, run_blocks
-from shapelex.estimators.base import all_or_nothing, as_generator
-from shapelex.estimators.outline_registration import OutlineEstimator
+from shapelex.estimators.base import ShapeEstimator, all_or_nothing, as_generator
+from shapelex.geometry import Registration, register
 from shapelex.kernels.convolutions import KERNELS, N_TAPS, convolve_batch
-from shapelex.shapes.storage import TensorShapes
-from shapelex.spaces import Space
+from shapelex.shapes import ShapeSet
+from shapelex.shapes.storage import Shapes, TensorShapes
+from shapelex.spaces import Landmarks, Space
+from shapelex.spaces.base import choose_space
 
 # Distances, in samples, of the points between which turning angles are measured.
 _TURNING_STEPS = (1, 3, 6)
 _SIGNAL_NAMES = ("distance", *(f"turning{step}" for step in _TURNING_STEPS))
-_MIN_CLOSED_SAMPLES = 64
-_MIN_OPEN_SAMPLES = 96
+_MIN_CLOSED_STEPS = 64
+_MIN_OPEN_STEPS = 95
 _MAX_SAMPLES = 256
 _DILATIONS = (1, 2, 4, 8)
 _QUANTILES = (0.25, 0.5, 0.75)
@@ -32,6 +34,149 @@ _MIN_RAMP = 1e-3
 _BLOCK_ROWS = 16
 _TENSOR_ROWS = 256
 _NS_PER_RESPONSE = 0.5
+
+
+class OutlineEstimator(ShapeEstimator):
+    """An estimator whose default space is that of closed outlines."""
+
+    def _open_input(self, X: Any, space: Space | None, sample_weight: ArrayLike | None = None) -> Shapes:
+        shapes = super()._open_input(X, space, sample_weight)
+        if choose_space(space, X) is None:
+            return shapes.in_space(Landmarks(shapes.shape[1], closed=True))
+        return shapes
+
+
+@dataclass(eq=False, repr=False)
+class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OutlineEstimator):  # type: ignore[misc]
+    """Choose the start point and direction of outlines such that they are closest to the mean of the fitted outlines.
+
+    Fitting registers the outlines to their own mean, see :func:`shapelex.register`, and keeps that mean; new
+    outlines are registered to it. In a pipeline before :class:`ShapeDictionary`, the dictionary does not depend on the
+    start points of the outlines.
+
+    Parameters
+    ----------
+    space : Space, optional
+        Space of the configurations; when not given, that of a `ShapeSet`, otherwise closed landmarks. Open curves need
+        ``start=False``.
+    start : bool, default True
+        Whether to search for the start point.
+    direction : bool, default True
+        Whether the direction of an outline may be reversed.
+    reflection : bool, default False
+        Whether an outline may be mirrored.
+    subsample : bool, default False
+        Whether to shift landmarks by fractions of a point.
+    n_starts : int, default 6
+        Number of first means to start from.
+    max_iter : int, default 100
+        Maximum number of iterations.
+    random_state : int, default 0
+        Seed of the choice of first means.
+
+    Attributes
+    ----------
+    mean_ : ndarray of complex, shape (n_coordinates,)
+        Mean of the registered outlines, a pre-shape.
+    registration_ : Registration
+        Registration of the fitted outlines.
+    space_ : Space
+        Space of the configurations.
+    preparation_ : Preparation
+        Record of the registration, which sets that are transformed carry.
+    n_iter_ : int
+        Number of iterations; each computes a new mean.
+    n_features_in_ : int
+        Number of coordinates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shapelex as sx
+    >>> space = sx.Landmarks(40, closed=True)
+    >>> t = 2j * np.pi * np.arange(40) / 40
+    >>> X = np.exp(t) + np.linspace(0.2, 0.4, 20)[:, None] * np.exp(-2 * t) + 0.2 * np.exp(3 * t)
+    >>> rolled = space.roll(X, np.arange(20))
+    >>> registration = sx.OutlineRegistration(space=space).fit(X)
+    >>> bool((registration.transform(rolled) == registration.transform(X)).all())
+    True
+    """
+
+    _: KW_ONLY
+    space: Space | None = None
+    start: bool = True
+    direction: bool = True
+    reflection: bool = False
+    subsample: bool = False
+    n_starts: int = 6
+    max_iter: int = 100
+    random_state: int = 0
+
+    @all_or_nothing
+    def fit(self, X: ArrayLike, y: Any = None) -> "OutlineRegistration":  # noqa: ARG002
+        """Register outlines to their mean, and keep it.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        OutlineRegistration
+            The estimator itself.
+        """
+        found = self.registration_ = self._register(self._read_fit_input(X), "mean")
+        self.preparation_ = found.preparation
+        self.mean_, self._n_features_out = found.target, len(found.target)
+        self.n_iter_ = found.n_iter
+        return self
+
+    def register(self, X: ArrayLike) -> Registration:
+        """Register outlines to the mean, and return the details for each.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        Registration
+            The registered configurations, shifts, directions, angles and distances.
+        """
+        check_is_fitted(self)
+        return self._register(self._open_input(X, self.space_)[:], self.mean_)
+
+    @keeps_array_kind
+    def transform(self, X: ArrayLike) -> Any:
+        """Register outlines to the mean.
+
+        Parameters
+        ----------
+        X : array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+            Configurations.
+
+        Returns
+        -------
+        ndarray of complex, shape (n_shapes, n_coordinates), or ShapeSet
+            The registered configurations, each with its own position, size and rotation; for a set of shapes a set
+            that records the registration, so that a model learned from it registers other sets in the same way.
+        """
+        found = self.register(X)
+        if not isinstance(X, ShapeSet):
+            return found.configurations
+        assert self.preparation_ is not None
+        resampling = None if X.preparation is None else X.preparation.resampling
+        preparation = replace(self.preparation_, resampling=resampling)
+        return X[:].replace(configurations=found.configurations, space=self.space_, preparation=preparation)
+
+    def _register(self, X: ComplexArray, to: str | ComplexArray) -> Registration:
+        # register would call the argument Z in its error message for collapsed outlines.
+        self.space_.whitened_preshapes(X, "X")
+        return register(X, **{**self.get_params(deep=False), "space": self.space_, "to": to})
 
 
 @dataclass(eq=False, repr=False)
@@ -201,8 +346,8 @@ class OutlineConvolutions(TransformerMixin, OutlineEstimator):  # type: ignore[m
 
     def _signals(self, configurations: ComplexArray) -> FloatArray:
         preshapes = self.space_.preshape(configurations).astype(np.complex128, copy=False)
-        signals: FloatArray = _outline_signals(preshapes @ self._samples_matrix().T, self.space_.closed)
-        return signals.astype(np.float32)
+        signals = _outline_signals(preshapes @ self._samples_matrix().T, self.space_.closed)
+        return np.asarray(signals, dtype=np.float32)
 
     def _samples_matrix(self) -> ComplexArray | FloatArray:
         return self.space_.basis(self.space_.parameters(self.n_samples_))
@@ -250,11 +395,8 @@ def _count_samples(space: Space) -> int:
     points then moves the samples, too. Curves with more than 256 points are sampled at 256 parameters.
     """
     n_points = space.n_coordinates // (space.coordinates_per_point or 1)
-    if space.closed:
-        n_samples = n_points * -(-_MIN_CLOSED_SAMPLES // n_points)
-    else:
-        n_steps = max(n_points - 1, 1)
-        n_samples = n_steps * -(-(_MIN_OPEN_SAMPLES - 1) // n_steps) + 1
+    n_steps, least = (n_points, _MIN_CLOSED_STEPS) if space.closed else (max(n_points - 1, 1), _MIN_OPEN_STEPS)
+    n_samples = n_steps * -(-least // n_steps) + (0 if space.closed else 1)
     return min(n_samples, _MAX_SAMPLES)
 
 

@@ -1,0 +1,11 @@
+from .code_features import CodeFeatures as CodeFeatures
+from .dictionary_learning import AlignFirstDictionary as AlignFirstDictionary
+from .outlines import OutlineConvolutions as OutlineConvolutions
+from .outlines import OutlineRegistration as OutlineRegistration
+from .principal_components import ComplexPCA as ComplexPCA
+from .principal_components import TangentPCA as TangentPCA
+from .procrustes_kernel import ProcrustesKernel as ProcrustesKernel
+from .shape_classifier import Explanation as Explanation
+from .shape_classifier import ShapeClassifier as ShapeClassifier
+from .shape_dictionary import ShapeDictionary as ShapeDictionary
+from .shape_dictionary_classifier import ShapeDictionaryClassifier as ShapeDictionaryClassifier
