@@ -14,7 +14,7 @@ from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice, check_count, check_flag, check_not_negative
 from shapelex.coding.codes import SparseCodes
 from shapelex.exceptions import DeviceError, ParameterError, SearchTooLargeError, ShapeInputError
-from shapelex.kernels.alignment import aligned_zeros
+from shapelex.kernels.alignment import aligned
 from shapelex.kernels.exact import enumerate_batch
 from shapelex.kernels.polish import polish_batch
 from shapelex.kernels.pursuit import search_batch
@@ -64,7 +64,9 @@ def prepare_atoms(atom_rows: ComplexArray) -> tuple[ComplexArray, FloatArray, Fl
     gram[is_copy] = gram[:, is_copy] = 0
     # Rows of whole cache lines: loops over all atoms start on one and have no tail.
     n_line = 64 // real_dtype.itemsize
-    padded = aligned_zeros((n_atoms, 2, -(-n_atoms // n_line) * n_line), real_dtype)
+    width = -(-n_atoms // n_line) * n_line
+    padded: FloatArray = aligned(n_atoms * 2 * width, norms).reshape((n_atoms, 2, width))
+    padded[:] = 0
     padded[:, 0, :n_atoms], padded[:, 1, :n_atoms] = gram.real, gram.imag
     return unit, norms, padded
 
@@ -85,31 +87,27 @@ def _normalize(atom_rows: ComplexArray) -> tuple[ComplexArray, FloatArray]:
     return np.where(is_unit, atom_rows, unit), np.where(is_unit, 1, norms * scale)[:, 0].astype(dtype)
 
 
+# Maximum number of supports, ``comb(n_atoms, n_nonzero)``, of ``"exact"``: about 8 ms per shape and core.
 EXACT_MAX_SUPPORTS = 10_000_000
-"""Maximum number of supports, ``comb(n_atoms, n_nonzero)``, of ``"exact"``: about 8 ms per shape and core."""
 
+# Maximum number of supports for which ``"auto"`` is ``"exact"``: 40 µs per shape and core, about as long as a beam.
 AUTO_MAX_SUPPORTS = 50_000
-"""Maximum number of supports for which ``"auto"`` is ``"exact"``: 40 µs per shape and core, about as long as a beam."""
 
+# Default width of ``"beam"``.
 BEAM_WIDTH = 16
-"""Default width of ``"beam"``."""
 
+# Width of the beam of ``"auto"``, whose supports are polished: on average the error of 16 without, in less time.
 AUTO_WIDTH = 8
-"""Width of the beam of ``"auto"``, whose supports are polished: on average the error of 16 without, in less time."""
 
+# ``(independent, gain, refine)`` by precision, see :mod:`shapelex.kernels.triangle`.
+# An atom within 1e-4 (3e-3 in single precision) of the span of the chosen ones counts as dependent, which also bounds
+# the weights; a gain below 1e-12 (1e-5) of the norm is noise.
 TOLERANCES = {"f": (1e-5, 1e-10, 1e-3), "d": (1e-8, 1e-24, 1e-3)}
-"""``(independent, gain, refine)`` by precision, see :mod:`shapelex.kernels.triangle`.
 
-An atom within 1e-4 (3e-3 in single precision) of the span of the chosen ones counts as dependent, which also bounds the
-weights; a gain below 1e-12 (1e-5) of the norm is noise.
-"""
-
+# Sums of gains, and squared residuals that are differences to them, are only known to this many roundings.
+# A rounding is the machine epsilon times the squared norm of the row. Two squared residuals closer than this, or one
+# that is itself smaller, are compared by the residuals of the coordinates.
 UNSURE_ROUNDINGS = 64
-"""Sums of gains, and squared residuals that are differences to them, are only known to this many roundings.
-
-A rounding is the machine epsilon times the squared norm of the row. Two squared residuals closer than this, or one
-that is itself smaller, are compared by the residuals of the coordinates.
-"""
 
 
 def make_limits(real_dtype: "np.dtype[Any]", tol: float | None) -> FloatArray:
@@ -174,6 +172,7 @@ class Coder:
 # What selects a backend, for errors.
 _DEVICES = {"numba": ("device", "cpu"), "torch": ("device", "cuda")}
 
+# Arguments that have no meaning together, and why.
 _CONFLICTS = {
     ("path", "polish"): "a path needs supports that contain each other, and polishing exchanges atoms",
     ("path", "mask"): "a path needs complete shapes",
@@ -181,7 +180,6 @@ _CONFLICTS = {
     # Without a method that is named, supports are then not polished.
     ("polish", "tol", "device"): "torch devices do not look for smaller supports that meet a target",
 }
-"""Arguments that have no meaning together, and why."""
 
 
 def refuse_conflicts(**given: Any) -> None:
@@ -249,23 +247,19 @@ def implementation(name: str, backend: str) -> Any:
     return found
 
 
-def score_workspace(inputs: KernelInputs) -> IntArray:
-    """Return integers as wide as the floats, one per atom."""
-    return np.empty(inputs.gram.shape[2], dtype=np.int32 if inputs.gram.dtype == np.float32 else np.int64)
-
-
 def _numba_pursuit(inputs: KernelInputs, outputs: KernelOutputs, width: int, by_correlation: int = 0) -> None:
     if width == 1 and len(inputs.atoms) * outputs.support.shape[1] <= MAX_ENTRIES:
         pursue_lanes_batch(*inputs, by_correlation, *outputs)
     else:
-        search_batch(*inputs, width, by_correlation, score_workspace(inputs), *outputs)
+        integers: IntArray = np.empty(0, dtype=np.int32 if inputs.gram.dtype == np.float32 else np.int64)
+        search_batch(*inputs, width, by_correlation, integers, *outputs)
 
 
 def polish_on_cpu(inputs: KernelInputs, outputs: KernelOutputs) -> None:
     """Improve the codes of a search by exchanges of atoms, which need double precision."""
     inputs = KernelInputs(*(array.astype(np.float64, copy=False) for array in inputs))
     coefs, left = (array.astype(np.float64, copy=False) for array in (outputs.coefs, outputs.left))
-    polish_batch(*inputs, score_workspace(inputs), outputs.support, coefs, left, outputs.needs_row)
+    polish_batch(*inputs, outputs.support, coefs, left, outputs.needs_row)
     outputs.coefs[:], outputs.left[:] = coefs, left
 
 

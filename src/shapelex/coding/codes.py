@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 LAYOUTS = ("slots", "atoms")
 
+# Names of columns that hold codes and errors, not what is known of the shapes.
 OWN_COLUMNS = re.compile(r"error|n_used|n_atoms|(atom|modulus|angle)_a?\d+")
-"""Names of columns that hold codes and errors, not what is known of the shapes."""
 
 
 def shape_columns(shapes: ShapeSet) -> dict[str, Any]:

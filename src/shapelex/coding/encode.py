@@ -10,10 +10,9 @@ import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_configurations, removed_arguments
-from shapelex.coding.blocks import code_all
+from shapelex.coding.blocks import code_all, encode_masked
 from shapelex.coding.coders import Coding, as_rows, refuse_conflicts
 from shapelex.coding.codes import CodePath, SparseCodes
-from shapelex.coding.masked import encode_masked
 from shapelex.exceptions import CoordinateCountError
 from shapelex.shapes.opening import as_shapes
 from shapelex.shapes.storage import ArrayShapes

@@ -54,8 +54,8 @@ class PathCoder(RowCoder):
         return squares
 
 
+# Maximum number of supports, ``comb(n_atoms, n_nonzero)``, of a path: about 0.3 ms per frame.
 MAX_SUPPORTS = 20_000
-"""Maximum number of supports, ``comb(n_atoms, n_nonzero)``, of a path: about 0.3 ms per frame."""
 
 _BLOCK_BYTES = 1 << 25
 _POINTER_BYTES = 1 << 28

@@ -317,8 +317,9 @@ def read_support(support, out_support):
 
 
 @kernel(forceinline=True)
-def write_used(limits, chosen, n_chosen, out_support, out_coefs):
-    """Write a code without the atoms whose weight is rounding."""
+def write_used(row, atoms, limits, chosen, n_chosen, out_support, out_coefs, needs_row):
+    """Solve for the coefficients, and write a code without the atoms whose weight is rounding."""
+    solve_row(row, atoms, limits, chosen, n_chosen, needs_row)
     out_support[:] = -1
     out_coefs[:] = 0
     n_used = 0
@@ -394,11 +395,10 @@ def enumerate_batch(correlations, gram, rows, atoms, limits, out_support, out_co
                     found = best_support[:size]
                     unrank(np.int64(tree.best[LANE + s]), counts, size, found)
                     n_chosen = pursue_among(correlations[k], gram, found, limits, size, basis, state, chosen)
-                solve_row(row, atoms, limits, chosen, n_chosen, needs_row)
                 out_left[k] = one - sum_of_squares(chosen.target, n_chosen)
                 if has_target and meets_target(out_left[k], limits, row, atoms, chosen, n_chosen, needs_row):
                     pending[s] = False
-                write_used(limits, chosen, n_chosen, out_support[k], out_coefs[k, 0])
+                write_used(row, atoms, limits, chosen, n_chosen, out_support[k], out_coefs[k, 0], needs_row)
     return has_skipped
 
 
@@ -439,12 +439,10 @@ def solve_given_batch(correlations, gram, rows, atoms, limits, out_support, out_
     basis = np.empty((n_nonzero, 2, n_nonzero), dtype=dtype)
     state = np.empty((3, n_nonzero), dtype=dtype)
     given = np.empty(n_nonzero, dtype=np.int64)
-    one = dtype.type(1)
     chosen = allocate_chosen(n_nonzero, rows)
     for k in range(n_samples):
         row, needs_row = rows[k], out_needs_row[k : k + 1]
         size = read_support(out_support[k], given)
         n_chosen = pursue_among(correlations[k], gram, given[:size], limits, size, basis, state, chosen)
-        solve_row(row, atoms, limits, chosen, n_chosen, needs_row)
-        out_left[k] = one - sum_of_squares(chosen.target, n_chosen)
-        write_used(limits, chosen, n_chosen, out_support[k], out_coefs[k, 0])
+        out_left[k] = dtype.type(1) - sum_of_squares(chosen.target, n_chosen)
+        write_used(row, atoms, limits, chosen, n_chosen, out_support[k], out_coefs[k, 0], needs_row)

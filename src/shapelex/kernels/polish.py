@@ -36,7 +36,6 @@ from shapelex.kernels.triangle import (
     UNSURE,
     allocate_chosen,
     meets_target,
-    solve_row,
     sum_of_squares,
 )
 
@@ -45,7 +44,7 @@ class Exchange(NamedTuple):
     """The quantities of the module's formulas, for one support of one row.
 
     ``support`` (k,), ``weights`` = a (2, k), ``combined`` = B and M (k, 2, width + k), ``state`` = the parts of r, then
-    left (3, width + k). ``score_bits`` is workspace.
+    left (3, width + k). ``score_bits`` are workspace, integers as wide as the floats.
     """
 
     support: Any
@@ -56,8 +55,8 @@ class Exchange(NamedTuple):
 
 
 @kernel()
-def allocate_exchange(n_nonzero, gram, score_bits):
-    """Uninitialized arrays for up to `n_nonzero` atoms; `score_bits` are integers as wide as the floats."""
+def allocate_exchange(n_nonzero, gram):
+    """Uninitialized arrays for up to `n_nonzero` atoms."""
     # Rows of whole cache lines.
     width = gram.shape[2] + (n_nonzero + 7) // 8 * 8
     return Exchange(
@@ -65,7 +64,7 @@ def allocate_exchange(n_nonzero, gram, score_bits):
         np.empty((2, n_nonzero), dtype=gram.dtype),
         aligned_like(n_nonzero * 2 * width, gram).reshape((n_nonzero, 2, width)),
         aligned_like(3 * width, gram).reshape((3, width)),
-        score_bits,
+        np.empty(gram.shape[2], dtype=np.int64),
     )
 
 
@@ -269,19 +268,19 @@ def drop_cheapest(width, size, exchange):
 
 
 @kernel()
-def polish_batch(correlations, gram, rows, atoms, limits, score_bits, out_support, out_coefs, out_left, out_needs_row):
+def polish_batch(correlations, gram, rows, atoms, limits, out_support, out_coefs, out_left, out_needs_row):
     """Improve the codes of a block of rows.
 
     Parameters
     ----------
-    correlations, gram, rows, atoms, limits, score_bits
+    correlations, gram, rows, atoms, limits
         As in :func:`shapelex.kernels.pursuit.search_batch`, in double precision.
     out_support, out_coefs, out_left, out_needs_row
         As there, with one level, filled by a search. Rows that need their coordinates are skipped.
     """
     n_samples, n_nonzero = out_support.shape
     width = gram.shape[2]
-    exchange = allocate_exchange(n_nonzero, gram, score_bits)
+    exchange = allocate_exchange(n_nonzero, gram)
     chosen = allocate_chosen(n_nonzero, rows)
     basis = np.empty((n_nonzero, 2, n_nonzero), dtype=gram.dtype)
     state = np.empty((3, n_nonzero), dtype=gram.dtype)
@@ -306,8 +305,7 @@ def polish_batch(correlations, gram, rows, atoms, limits, score_bits, out_suppor
             # of gain, in which another atom may count as dependent.
             is_kept = is_better and left <= out_left[k] + 16 * limits[EPS]
             if meets if has_target and n_chosen < n_before else is_kept:
-                solve_row(row, atoms, limits, chosen, n_chosen, needs_row)
-                write_used(limits, chosen, n_chosen, out_support[k], out_coefs[k, 0])
+                write_used(row, atoms, limits, chosen, n_chosen, out_support[k], out_coefs[k, 0], needs_row)
                 out_left[k] = left
             n_before = size = read_support(out_support[k], exchange.support)
             if not meets or size < 2:

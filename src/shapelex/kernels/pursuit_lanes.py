@@ -30,8 +30,8 @@ from shapelex.kernels.triangle import (
 
 # A lane of real numbers; shorter ones spend their time on starting loops, longer ones leave the cache.
 LANE_BYTES = 512
+# Maximum number of atoms times non-zeros; beyond it tiles of atoms win, see :mod:`shapelex.kernels.pursuit`.
 MAX_ENTRIES = 480
-"""Maximum number of atoms times non-zeros; beyond it tiles of atoms win, see :mod:`shapelex.kernels.pursuit`."""
 
 
 @kernel()

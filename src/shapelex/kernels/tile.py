@@ -13,8 +13,8 @@ from numba.extending import intrinsic
 _FEATURES = llvmlite.binding.get_host_cpu_features()
 _VECTOR_BITS = 512 if _FEATURES.get("avx512f") else 256 if _FEATURES.get("avx2") else 128
 _VECTORS = 4
+# Atoms of a tile times the bits of a float.
 TILE_BITS = _VECTORS * _VECTOR_BITS
-"""Atoms of a tile times the bits of a float."""
 
 
 @intrinsic

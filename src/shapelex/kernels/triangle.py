@@ -29,12 +29,11 @@ UNSURE = 5  # a squared residual is known to this
 
 
 class Chosen(NamedTuple):
-    """What is known of the atoms `d_l` that a row has chosen so far, in order of choice, and space to solve for them.
+    """What is known of the atoms `d_l` that a row has chosen so far, in order of choice, and their coefficients.
 
     With `q_l` the orthonormal vectors that the atoms span: ``triangle[l, :, i] = q_i^H d_l`` for ``i < l``,
     ``inv_diag[l] = 1 / (q_l^H d_l)``, ``target[:, l] = q_l^H x``, and ``smallest_left[l]`` is the smallest squared norm
-    that the first ``l + 1`` atoms had left when they were chosen. The last four arrays are workspace, of which
-    :func:`solve_row` leaves the coefficients in ``coef``.
+    that the first ``l + 1`` atoms had left when they were chosen. :func:`solve_row` writes the coefficients ``coef``.
     """
 
     support: Any
@@ -43,9 +42,6 @@ class Chosen(NamedTuple):
     smallest_left: Any
     target: Any
     coef: Any
-    residual: Any
-    step: Any
-    update: Any
 
 
 @kernel()
@@ -57,9 +53,6 @@ def allocate_chosen(n_nonzero, rows):
         np.empty((n_nonzero, 2, n_nonzero), dtype=dtype),
         np.empty(n_nonzero, dtype=dtype),
         np.empty(n_nonzero, dtype=dtype),
-        np.empty((2, n_nonzero), dtype=dtype),
-        np.empty((2, n_nonzero), dtype=dtype),
-        np.empty(rows.shape[1], dtype=dtype),
         np.empty((2, n_nonzero), dtype=dtype),
         np.empty((2, n_nonzero), dtype=dtype),
     )
@@ -83,21 +76,20 @@ def solve_triangle(triangle, inv_diag, n_chosen, target, out_coef):
 
 
 @kernel(fastmath=FAST)
-def residual_norm2(row, atoms, support, n_chosen, coef, out_residual):
+def residual_of(row, atoms, support, n_chosen, coef):
     """Residual of a row, from the row itself, and its squared norm."""
     n_reals = row.shape[0]
-    for n in range(n_reals):
-        out_residual[n] = row[n]
+    residual = row.copy()
     for i in range(n_chosen):
         a_re, a_im = coef[0, i], coef[1, i]
         atom = atoms[support[i]]
         for n in range(0, n_reals, 2):
-            out_residual[n] -= a_re * atom[n] - a_im * atom[n + 1]
-            out_residual[n + 1] -= a_re * atom[n + 1] + a_im * atom[n]
+            residual[n] -= a_re * atom[n] - a_im * atom[n + 1]
+            residual[n + 1] -= a_re * atom[n + 1] + a_im * atom[n]
     norm2 = row.dtype.type(0)
     for n in range(n_reals):
-        norm2 += out_residual[n] * out_residual[n]
-    return norm2
+        norm2 += residual[n] * residual[n]
+    return residual, norm2
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -114,8 +106,10 @@ def meets_target(left_norm2, limits, row, atoms, chosen, n_chosen, needs_row):
     if row.shape[0] == 0:
         needs_row[0] = True
         return True
-    solve_triangle(chosen.triangle, chosen.inv_diag, n_chosen, chosen.target, chosen.update)
-    return residual_norm2(row, atoms, chosen.support, n_chosen, chosen.update, chosen.residual) <= stop_norm2
+    coef = np.empty_like(chosen.coef)
+    solve_triangle(chosen.triangle, chosen.inv_diag, n_chosen, chosen.target, coef)
+    _, norm2 = residual_of(row, atoms, chosen.support, n_chosen, coef)
+    return norm2 <= stop_norm2
 
 
 @kernel(fastmath=FAST)
@@ -125,9 +119,9 @@ def refine(row, atoms, chosen, n_chosen):
     The Gram matrix squares the condition number; one step of refinement with the residual of the
     row (the corrected seminormal equations) recovers what that loses.
     """
-    triangle, inv_diag = chosen.triangle, chosen.inv_diag
-    coef, residual, step = chosen.coef, chosen.residual, chosen.step
-    residual_norm2(row, atoms, chosen.support, n_chosen, coef, residual)
+    triangle, inv_diag, coef = chosen.triangle, chosen.inv_diag, chosen.coef
+    residual, _ = residual_of(row, atoms, chosen.support, n_chosen, coef)
+    step, update = np.empty_like(coef), np.empty_like(coef)
     for level in range(n_chosen):
         re = row.dtype.type(0)
         im = row.dtype.type(0)
@@ -141,10 +135,10 @@ def refine(row, atoms, chosen, n_chosen):
             im -= t_re * step[1, i] - t_im * step[0, i]
         step[0, level] = re * inv_diag[level]
         step[1, level] = im * inv_diag[level]
-    solve_triangle(triangle, inv_diag, n_chosen, step, chosen.update)
+    solve_triangle(triangle, inv_diag, n_chosen, step, update)
     for level in range(n_chosen):
-        coef[0, level] += chosen.update[0, level]
-        coef[1, level] += chosen.update[1, level]
+        coef[0, level] += update[0, level]
+        coef[1, level] += update[1, level]
 
 
 @kernel(forceinline=True)

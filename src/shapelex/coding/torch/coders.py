@@ -22,8 +22,8 @@ from shapelex.kernels.torch.weights import Block, Problem, densify, refine_weigh
 class TorchCoder(Protocol):
     """Codes blocks of rows over the dictionary that it was made for."""
 
+    # Complex numbers of scratch memory per row, beyond rows, correlations and codes; decides the size of blocks.
     values_per_row: int
-    """Complex numbers of scratch memory per row, beyond rows, correlations and codes; decides the size of blocks."""
 
     def code(self, block: Block) -> tuple[Tensor, Tensor]:
         """Return supports and weights of a block."""
