@@ -94,7 +94,7 @@ def dense_codes_on_device(shapes: Shapes, coding: Coding) -> "Tensor":
     """Return the weights of all shapes as a dense matrix on the device that `coding` names."""
     import torch
 
-    from shapelex.kernels.torch.weights import densify
+    from shapelex.kernels.torch.pursuit import densify
 
     blocks, n_atoms = _code_on_device(shapes, coding, with_errors=False), len(coding.atom_rows)
     return torch.cat([densify(support, coefs[:, -1], n_atoms) for _, support, coefs, _ in blocks])
@@ -111,7 +111,7 @@ def _code_on_device(
     shapes: Shapes, coding: Coding, with_errors: bool = True
 ) -> "Iterator[tuple[int, Tensor, Tensor, Tensor]]":
     """Yield the number of the first shape, and supports, weights and squared errors on the device, of all blocks."""
-    from shapelex.kernels.torch.weights import squared_errors
+    from shapelex.kernels.torch.pursuit import squared_errors
 
     coder = DeviceCoder(coding, np.result_type(shapes.dtype, coding.atom_rows.dtype))
     atoms = coder.to_device(coding.atom_rows)
@@ -198,12 +198,9 @@ def code_present(
 
 def equal_masks(present: BoolArray) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield the numbers of the shapes that have the same landmarks, and these landmarks."""
-    patterns, pattern_of = np.unique(present, axis=0, return_inverse=True)
-    pattern_of = pattern_of.reshape(-1)
-    order = np.argsort(pattern_of, kind="stable")
-    starts = np.searchsorted(pattern_of[order], np.arange(len(patterns) + 1))
-    for number, pattern in enumerate(patterns):
-        yield order[starts[number] : starts[number + 1]], np.flatnonzero(pattern)
+    patterns, pattern_of, counts = np.unique(present, axis=0, return_inverse=True, return_counts=True)
+    order = np.argsort(pattern_of.reshape(-1), kind="stable")
+    yield from zip(np.split(order, np.cumsum(counts)[:-1]), map(np.flatnonzero, patterns), strict=True)
 
 
 def _preshapes_on(block: Block, numbers: IntArray, landmarks: IntArray) -> ComplexArray:

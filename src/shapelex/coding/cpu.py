@@ -96,7 +96,6 @@ class RowCoder(DictionaryCoder):
         if for_learning:
             self._small_residual = _SMALL_FOR_LEARNING[self._real_dtype.char]
             self.limits[REFINE] = _REFINE_FOR_LEARNING[self._real_dtype.char]
-        self._polish = polish_on_cpu if self.search.polishes else None
         row_bytes = (self.n_atoms + self.n_coordinates) * self.dtype.itemsize
         self.part_rows = min(max(_PART_BYTES // row_bytes // 128 * 128, 128), MAX_PART_ROWS)
 
@@ -169,8 +168,8 @@ class RowCoder(DictionaryCoder):
         left, needs_row = np.empty(n_rows, dtype=self._real_dtype), np.zeros(n_rows, dtype=bool)
         atoms = self.unit_atoms.view(self._real_dtype)
         inputs = KernelInputs(correlations, self.gram, rows, atoms, self.limits)
-        outputs = KernelOutputs(out_support, out_coefs.view(self._real_dtype), left, needs_row)
+        outputs = KernelOutputs(out_support, out_coefs, left, needs_row)
         self.implementation(inputs, outputs, self.search.width)
-        if self._polish is not None:
-            self._polish(inputs, outputs)
+        if self.search.polishes:
+            polish_on_cpu(inputs, outputs)
         return left, needs_row

@@ -4,7 +4,7 @@ In: configurations and atoms (:func:`encode`), or whitened rows of both (:func:`
 :class:`~shapelex.coding.codes.SparseCodes`. Codes do not depend on the number of threads.
 """
 
-from typing import Any, Literal, cast, overload
+from typing import Any, Literal, TypedDict, Unpack, cast, overload
 
 import numpy as np
 
@@ -20,6 +20,17 @@ from shapelex.spaces import Space
 from shapelex.spaces.base import PlainRows, row_norms
 
 
+class _Options(TypedDict, total=False):
+    width: int | None
+    tol: float | None
+    polish: bool | None
+    weight_penalty: float
+    mask: ArrayLike | None
+    space: Space | None
+    n_threads: int | None
+    device: str
+
+
 @overload
 def encode(
     X: ArrayLike,
@@ -27,15 +38,8 @@ def encode(
     n_nonzero: int | None = ...,
     method: str = ...,
     *,
-    width: int | None = ...,
-    tol: float | None = ...,
     path: Literal[False] = ...,
-    polish: bool | None = ...,
-    weight_penalty: float = ...,
-    mask: ArrayLike | None = ...,
-    space: Space | None = ...,
-    n_threads: int | None = ...,
-    device: str = ...,
+    **options: Unpack[_Options],
 ) -> SparseCodes: ...
 
 
@@ -46,15 +50,8 @@ def encode(
     n_nonzero: int | None = ...,
     method: str = ...,
     *,
-    width: int | None = ...,
-    tol: float | None = ...,
     path: Literal[True],
-    polish: Literal[False] | None = ...,
-    weight_penalty: float = ...,
-    mask: None = ...,
-    space: Space | None = ...,
-    n_threads: int | None = ...,
-    device: str = ...,
+    **options: Unpack[_Options],
 ) -> CodePath: ...
 
 

@@ -28,7 +28,7 @@ class PathCoder(RowCoder):
 
     def __init__(self, coding: Coding, space: Space, dtype: np.dtype[np.complexfloating]) -> None:
         super().__init__(coding, space, dtype)
-        self.implementation, self._polish = _solve_given, None
+        self.implementation, self.search = _solve_given, self.search._replace(polishes=False)
 
     def code_given(self, block: Block, support: IntArray, n_threads: int | None) -> CodedBlock:
         """Code all shapes of a block, each over the atoms of its row of `support` (padded with −1)."""

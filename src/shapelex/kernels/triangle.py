@@ -1,7 +1,7 @@
 """Coefficients of a chosen support, from its triangular factor.
 
-In: the :class:`Chosen` atoms of a row. Out: coefficients and residuals. Complex numbers are pairs of reals: the real
-parts come first in the small arrays, and both parts alternate in rows and atoms.
+In: the :class:`Chosen` atoms of a row. Out: coefficients and residuals. Real and imaginary parts alternate in rows and
+atoms.
 
 Rows are needed only where rounding matters: to compare a residual with a target to the last digits, and to refine the
 weights of nearly dependent atoms. A caller without rows passes rows of length 0; ``needs_row`` is then set for a row
@@ -31,8 +31,8 @@ UNSURE = 5  # a squared residual is known to this
 class Chosen(NamedTuple):
     """What is known of the atoms `d_l` that a row has chosen so far, in order of choice, and their coefficients.
 
-    With `q_l` the orthonormal vectors that the atoms span: ``triangle[l, :, i] = q_i^H d_l`` for ``i < l``,
-    ``inv_diag[l] = 1 / (q_l^H d_l)``, ``target[:, l] = q_l^H x``, and ``smallest_left[l]`` is the smallest squared norm
+    With `q_l` the orthonormal vectors that the atoms span: ``triangle[l, i] = q_i^H d_l`` for ``i < l``,
+    ``inv_diag[l] = 1 / (q_l^H d_l)``, ``target[l] = q_l^H x``, and ``smallest_left[l]`` is the smallest squared norm
     that the first ``l + 1`` atoms had left when they were chosen. :func:`solve_row` writes the coefficients ``coef``.
     """
 
@@ -45,16 +45,15 @@ class Chosen(NamedTuple):
 
 
 @kernel()
-def allocate_chosen(n_nonzero, rows):
-    """Uninitialized arrays for up to `n_nonzero` atoms of one of the rows."""
-    dtype = rows.dtype
+def allocate_chosen(n_nonzero, rows, coefs):
+    """Uninitialized arrays for up to `n_nonzero` atoms of one of the rows, in the precision of rows and codes."""
     return Chosen(
         np.empty(n_nonzero, dtype=np.int64),
-        np.empty((n_nonzero, 2, n_nonzero), dtype=dtype),
-        np.empty(n_nonzero, dtype=dtype),
-        np.empty(n_nonzero, dtype=dtype),
-        np.empty((2, n_nonzero), dtype=dtype),
-        np.empty((2, n_nonzero), dtype=dtype),
+        np.empty((n_nonzero, n_nonzero), dtype=coefs.dtype),
+        np.empty(n_nonzero, dtype=rows.dtype),
+        np.empty(n_nonzero, dtype=rows.dtype),
+        np.empty(n_nonzero, dtype=coefs.dtype),
+        np.empty(n_nonzero, dtype=coefs.dtype),
     )
 
 
@@ -62,17 +61,11 @@ def allocate_chosen(n_nonzero, rows):
 def solve_triangle(triangle, inv_diag, n_chosen, target, out_coef):
     """Coefficients of the chosen atoms, by back substitution."""
     for level in range(n_chosen):
-        out_coef[0, level] = target[0, level]
-        out_coef[1, level] = target[1, level]
+        out_coef[level] = target[level]
     for level in range(n_chosen - 1, -1, -1):
-        re = out_coef[0, level] * inv_diag[level]
-        im = out_coef[1, level] * inv_diag[level]
-        out_coef[0, level] = re
-        out_coef[1, level] = im
+        out_coef[level] *= inv_diag[level]
         for i in range(level):
-            t_re, t_im = triangle[level, 0, i], triangle[level, 1, i]
-            out_coef[0, i] -= t_re * re - t_im * im
-            out_coef[1, i] -= t_re * im + t_im * re
+            out_coef[i] -= triangle[level, i] * out_coef[level]
 
 
 @kernel(fastmath=FAST)
@@ -81,7 +74,7 @@ def residual_of(row, atoms, support, n_chosen, coef):
     n_reals = row.shape[0]
     residual = row.copy()
     for i in range(n_chosen):
-        a_re, a_im = coef[0, i], coef[1, i]
+        a_re, a_im = coef[i].real, coef[i].imag
         atom = atoms[support[i]]
         for n in range(0, n_reals, 2):
             residual[n] -= a_re * atom[n] - a_im * atom[n + 1]
@@ -129,16 +122,13 @@ def refine(row, atoms, chosen, n_chosen):
         for n in range(0, row.shape[0], 2):
             re += atom[n] * residual[n] + atom[n + 1] * residual[n + 1]
             im += atom[n] * residual[n + 1] - atom[n + 1] * residual[n]
+        step[level] = complex(re, im)
         for i in range(level):
-            t_re, t_im = triangle[level, 0, i], triangle[level, 1, i]
-            re -= t_re * step[0, i] + t_im * step[1, i]
-            im -= t_re * step[1, i] - t_im * step[0, i]
-        step[0, level] = re * inv_diag[level]
-        step[1, level] = im * inv_diag[level]
+            step[level] -= np.conj(triangle[level, i]) * step[i]
+        step[level] *= inv_diag[level]
     solve_triangle(triangle, inv_diag, n_chosen, step, update)
     for level in range(n_chosen):
-        coef[0, level] += update[0, level]
-        coef[1, level] += update[1, level]
+        coef[level] += update[level]
 
 
 @kernel(forceinline=True)
@@ -166,19 +156,17 @@ def solve_levels(row, atoms, limits, chosen, n_chosen, out_coefs, needs_row):
 @kernel(forceinline=True)
 def sum_of_squares(target, n_chosen):
     """Squared norm of the projection onto the chosen span."""
-    total = target.dtype.type(0)
+    total = target.real.dtype.type(0)
     for level in range(n_chosen):
-        total += target[0, level] * target[0, level] + target[1, level] * target[1, level]
+        total += target[level].real ** 2 + target[level].imag ** 2
     return total
 
 
 @kernel(forceinline=True)
 def write_coefs(coef, n_chosen, out_coefs):
-    """Interleave the parts of the coefficients, and pad with zeros."""
-    for level in range(out_coefs.shape[0] // 2):
-        used = level < n_chosen
-        out_coefs[2 * level] = coef[0, level] if used else 0
-        out_coefs[2 * level + 1] = coef[1, level] if used else 0
+    """Copy the coefficients, and pad with zeros."""
+    for level in range(out_coefs.shape[0]):
+        out_coefs[level] = coef[level] if level < n_chosen else 0
 
 
 @kernel(forceinline=True)

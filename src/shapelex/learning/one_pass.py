@@ -230,7 +230,7 @@ def _sum_on_device(shapes: Shapes, coding: Coding, distance: DistanceKind, keeps
     coder = DeviceCoder(coding, np.result_type(shapes.dtype, coding.atom_rows.dtype))
     import torch
 
-    from shapelex.kernels.torch.weights import densify, squares
+    from shapelex.kernels.torch.pursuit import densify, squares
 
     device, n_atoms = coder.device, coder.n_atoms
     atom_rows = coder.to_device(coding.atom_rows)
