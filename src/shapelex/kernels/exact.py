@@ -422,9 +422,7 @@ def all_errors_batch(correlations, gram, limits, size, out_squares):
     for first in range(0, n_rows, LANE):
         n_here = read_lane(correlations, first, tree)
         enumerate_lane(gram, limits[INDEPENDENT], limits[INDEPENDENT], size, tree, squares)
-        for s in range(n_here):
-            for rank in range(n_supports):
-                out_squares[first + s, rank] = squares[rank, s]
+        out_squares[first : first + n_here] = squares[:, :n_here].T
 
 
 @kernel()

@@ -98,11 +98,8 @@ def add_atom(gram, size, place, atom, independent, exchange):
     width = gram.shape[2]
     # What the other atoms leave of the Gram row of the new one.
     new = combined[place]
-    for part in range(2):
-        for j in range(width):
-            new[part, j] = gram[atom, part, j]
-        for j in range(width, new.shape[1]):
-            new[part, j] = 0
+    new[:, :width] = gram[atom]
+    new[:, width:] = 0
     new[0, width + place] = 1
     # From rows of the Gram matrix itself: in single precision it is not Hermitian to the digits that count here.
     for q in range(size):
@@ -228,8 +225,7 @@ def exchange_atoms(correlations, gram, atom_norms2, limits, size, verified, work
         now = 1 - sum_of_squares(chosen.target, n_chosen)
         if turn > 0 and not now < left - 16 * DOUBLE_EPS:
             break
-        for q in range(size):
-            verified[q] = support[q]
+        verified[:size] = support[:size]
         is_better = turn > 0
         # Updates without visible drift have seen all exchanges of this support.
         has_seen_all = is_done and abs(now - promised) <= limits[UNSURE]
@@ -263,8 +259,7 @@ def drop_cheapest(width, size, exchange):
         if cost < lowest:
             lowest = cost
             cheapest = p
-    for p in range(cheapest, size - 1):
-        exchange.support[p] = exchange.support[p + 1]
+    exchange.support[cheapest : size - 1] = exchange.support[cheapest + 1 : size]
 
 
 @kernel()

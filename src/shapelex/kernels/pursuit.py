@@ -49,10 +49,8 @@ def tile_gram(gram):
     tiled[:] = 0
     for p in range(n_atoms):
         for t in range(n_tiles):
-            first = t * tile
-            for j in range(min(tile, n_atoms - first)):
-                tiled[p, t, 0, j] = gram[p, 0, first + j]
-                tiled[p, t, 1, j] = gram[p, 1, first + j]
+            columns = gram[p, :, t * tile : min((t + 1) * tile, n_atoms)]
+            tiled[p, t, :, : columns.shape[1]] = columns
     return tiled.reshape((n_atoms, n_tiles * 2 * tile))
 
 
@@ -265,8 +263,7 @@ def search(
             if is_new:
                 child = new + n_new
                 if child != best:
-                    for i in range(states.shape[1]):
-                        states[child, i] = states[best, i]
+                    states[child] = states[best]
                     copy_history(level, ints, floats, best, child)
                 place = level * beam_width + n_new
                 gains[child] = gains[best] + write_step(level, atom, place, states, ints, floats, child)

@@ -201,13 +201,10 @@ def pursue_lanes_batch(
                 state[j, s] = correlations[first + s, 2 * j]
                 state[j, lane + s] = correlations[first + s, 2 * j + 1]
         for j in range(n_atoms):
-            for s in range(lane):
-                state[j, 2 * lane + s] = gram[j, 0, j]
+            state[j, 2 * lane : 3 * lane] = gram[j, 0, j]
         for level in range(n_nonzero):
-            for s in range(lane):
-                best[s] = 0
-                best[lane + s] = 1
-                best[2 * lane + s] = 0
+            best[:] = 0
+            best[lane : 2 * lane] = 1
             for j in range(n_atoms):
                 compare_atom(state[j], dtype.type(j), independent, by_correlation, best)
             if has_target:
