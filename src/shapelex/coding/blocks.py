@@ -9,7 +9,7 @@ are centered on ``P``, and coded there as always.
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -61,8 +61,9 @@ def shape_errors(shapes: Shapes, coding: Coding) -> FloatArray:
 
 def code_all(shapes: Shapes, coding: Coding) -> SparseCodes | CodePath:
     """Return the codes of all shapes, in memory."""
-    pairs = ((block.support, block.coefs) for block in coded_blocks(shapes, coding, with_errors=False))
-    support, coefs = (parts[0] if len(parts) == 1 else np.concatenate(parts) for parts in zip(*pairs, strict=True))
+    blocks = list(coded_blocks(shapes, coding, with_errors=False))
+    both: tuple[list[Any], list[Any]] = [block.support for block in blocks], [block.coefs for block in blocks]
+    support, coefs = (parts[0] if len(parts) == 1 else np.concatenate(parts) for parts in both)
     n_atoms = len(coding.atom_rows)
     return CodePath(support, coefs, n_atoms) if coding.path else SparseCodes._from_coder(support, coefs[:, 0], n_atoms)
 

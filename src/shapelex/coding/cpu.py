@@ -32,6 +32,10 @@ def count_threads(n_threads: int | None, work_ns: float) -> int:
 def run_blocks(code_block: Callable[[int, int], object], n_rows: int, block_rows: int, n_threads: int) -> None:
     """Call ``code_block(start, stop)`` for every block of rows, on `n_threads` threads; raise the first error."""
     starts = range(0, n_rows, block_rows)
+    if n_threads == 1:
+        for start in starts:
+            code_block(start, min(start + block_rows, n_rows))
+        return
     failed: list[int] = []
 
     def work(start: int) -> None:
@@ -44,10 +48,6 @@ def run_blocks(code_block: Callable[[int, int], object], n_rows: int, block_rows
             failed.append(start)
             raise
 
-    if n_threads == 1:
-        for start in starts:
-            work(start)
-        return
     with ThreadPoolExecutor(n_threads) as pool:
         futures = [pool.submit(work, start) for start in starts]
         try:
