@@ -150,7 +150,7 @@ def polish(device: str) -> None:
     """Compare errors and speed of ORMP, with and without exchanges, and of a beam, on outlines of objects."""
     import torch
 
-    from shapelex.kernels.torch.weights import squared_errors
+    from shapelex.kernels.torch.pursuit import squared_errors
 
     shapes = open_set("mpeg7_outlines_200", "polish on a GPU")
     if shapes is None:

@@ -18,7 +18,7 @@ from tests.devices import on_all_devices, on_devices
 def first_atom_numba(inputs, outputs, width):
     """Code every row by the first atom alone."""
     outputs.support[:], outputs.support[:, 0] = -1, 0
-    outputs.coefs[:], outputs.coefs[:, 0, :2] = 0, inputs.correlations[:, :2]
+    outputs.coefs[:], outputs.coefs[:, 0, :1] = 0, inputs.correlations[:, :2].view(outputs.coefs.dtype)
     outputs.left[:] = 1 - (inputs.correlations[:, :2] ** 2).sum(axis=1)
 
 

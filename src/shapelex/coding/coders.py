@@ -14,16 +14,16 @@ from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice, check_count, check_flag, check_not_negative
 from shapelex.coding.codes import SparseCodes
 from shapelex.exceptions import DeviceError, ParameterError, SearchTooLargeError, ShapeInputError
-from shapelex.kernels.alignment import aligned_zeros
+from shapelex.kernels.alignment import aligned
 from shapelex.kernels.exact import enumerate_batch
 from shapelex.kernels.polish import polish_batch
 from shapelex.kernels.pursuit import search_batch
 from shapelex.kernels.pursuit_lanes import MAX_ENTRIES, pursue_lanes_batch
 from shapelex.kernels.triangle import EPS, TARGET
+from shapelex.spaces.base import row_norms
 
 if TYPE_CHECKING:
-    from shapelex.coding.torch.coders import TorchCoder
-    from shapelex.kernels.torch.weights import Problem
+    from shapelex.kernels.torch.pursuit import Problem
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,13 @@ def prepare_atoms(atom_rows: ComplexArray) -> tuple[ComplexArray, FloatArray, Fl
     Copies of earlier atoms become zero. The Gram matrix ``(n_atoms, 2, width)`` has the real and imaginary parts of
     `atom_i^H atom_j`, padded with zeros to whole cache lines.
     """
-    unit, norms = _normalize(atom_rows)
-    gram = unit.conj() @ unit.T
-    real_dtype, n_atoms = unit.real.dtype, len(unit)
+    real_dtype, n_atoms = atom_rows.real.dtype, len(atom_rows)
     eps = np.finfo(real_dtype).eps
+    norms = row_norms(atom_rows)
+    # Atoms that are unit to rounding stay as they are.
+    norms[np.abs(norms - 1) <= 8 * eps] = 1
+    unit = atom_rows / np.where(norms > 0, norms, 1)[:, None]
+    gram = unit.conj() @ unit.T
     # A copy, up to rotation and rounding, spans what its original does: without it the first of equals is chosen, and
     # beams waste no place. The product of nearly equal atoms says little: their difference decides.
     is_copy = np.zeros(n_atoms, dtype=bool)
@@ -64,52 +67,34 @@ def prepare_atoms(atom_rows: ComplexArray) -> tuple[ComplexArray, FloatArray, Fl
     gram[is_copy] = gram[:, is_copy] = 0
     # Rows of whole cache lines: loops over all atoms start on one and have no tail.
     n_line = 64 // real_dtype.itemsize
-    padded = aligned_zeros((n_atoms, 2, -(-n_atoms // n_line) * n_line), real_dtype)
+    width = -(-n_atoms // n_line) * n_line
+    padded: FloatArray = aligned(n_atoms * 2 * width, norms).reshape((n_atoms, 2, width))
+    padded[:] = 0
     padded[:, 0, :n_atoms], padded[:, 1, :n_atoms] = gram.real, gram.imag
     return unit, norms, padded
 
 
-def _normalize(atom_rows: ComplexArray) -> tuple[ComplexArray, FloatArray]:
-    """Return atoms of norm 1 or 0, and the norms they had; atoms that are unit to rounding stay as they are."""
-    dtype = atom_rows.real.dtype
-    eps = np.finfo(dtype).eps
-    reals = atom_rows.view(dtype)
-    norms2: FloatArray = np.einsum("jn,jn->j", reals, reals)
-    is_unit = (np.abs(norms2 - 1) <= 16 * eps)[:, None]
-    # Scaling by the largest entry first: squares of very small or large atoms stay finite.
-    largest = np.abs(reals).max(axis=1, keepdims=True)
-    scale = np.where(largest > 0, largest, 1).astype(dtype)
-    scaled = atom_rows / scale
-    norms = np.sqrt((scaled.real**2 + scaled.imag**2).sum(axis=1, keepdims=True))
-    unit = scaled / np.where(norms > 0, norms, 1)
-    return np.where(is_unit, atom_rows, unit), np.where(is_unit, 1, norms * scale)[:, 0].astype(dtype)
-
-
+# Maximum number of supports, ``comb(n_atoms, n_nonzero)``, of ``"exact"``: about 8 ms per shape and core.
 EXACT_MAX_SUPPORTS = 10_000_000
-"""Maximum number of supports, ``comb(n_atoms, n_nonzero)``, of ``"exact"``: about 8 ms per shape and core."""
 
+# Maximum number of supports for which ``"auto"`` is ``"exact"``: 40 µs per shape and core, about as long as a beam.
 AUTO_MAX_SUPPORTS = 50_000
-"""Maximum number of supports for which ``"auto"`` is ``"exact"``: 40 µs per shape and core, about as long as a beam."""
 
+# Default width of ``"beam"``.
 BEAM_WIDTH = 16
-"""Default width of ``"beam"``."""
 
+# Width of the beam of ``"auto"``, whose supports are polished: on average the error of 16 without, in less time.
 AUTO_WIDTH = 8
-"""Width of the beam of ``"auto"``, whose supports are polished: on average the error of 16 without, in less time."""
 
+# ``(independent, gain, refine)`` by precision, see :mod:`shapelex.kernels.triangle`.
+# An atom within 1e-4 (3e-3 in single precision) of the span of the chosen ones counts as dependent, which also bounds
+# the weights; a gain below 1e-12 (1e-5) of the norm is noise.
 TOLERANCES = {"f": (1e-5, 1e-10, 1e-3), "d": (1e-8, 1e-24, 1e-3)}
-"""``(independent, gain, refine)`` by precision, see :mod:`shapelex.kernels.triangle`.
 
-An atom within 1e-4 (3e-3 in single precision) of the span of the chosen ones counts as dependent, which also bounds the
-weights; a gain below 1e-12 (1e-5) of the norm is noise.
-"""
-
+# Sums of gains, and squared residuals that are differences to them, are only known to this many roundings.
+# A rounding is the machine epsilon times the squared norm of the row. Two squared residuals closer than this, or one
+# that is itself smaller, are compared by the residuals of the coordinates.
 UNSURE_ROUNDINGS = 64
-"""Sums of gains, and squared residuals that are differences to them, are only known to this many roundings.
-
-A rounding is the machine epsilon times the squared norm of the row. Two squared residuals closer than this, or one
-that is itself smaller, are compared by the residuals of the coordinates.
-"""
 
 
 def make_limits(real_dtype: "np.dtype[Any]", tol: float | None) -> FloatArray:
@@ -123,8 +108,8 @@ def make_limits(real_dtype: "np.dtype[Any]", tol: float | None) -> FloatArray:
 class KernelInputs(NamedTuple):
     """The first arguments of every numba kernel.
 
-    Complex numbers have real and imaginary parts interleaved. `rows` (n_rows, 2 * n_coordinates), of norm 1, are of
-    length 0 where only their `correlations` (n_rows, 2 * n_atoms) with the atoms are at hand. `gram` and `atoms`
+    Real and imaginary parts are interleaved here. `rows` (n_rows, 2 * n_coordinates), of norm 1, are of length 0 where
+    only their `correlations` (n_rows, 2 * n_atoms) with the atoms are at hand. `gram` and `atoms`
     (n_atoms, 2 * n_coordinates) are those of :func:`prepare_atoms`, `limits` those of :func:`make_limits`.
     """
 
@@ -138,12 +123,12 @@ class KernelInputs(NamedTuple):
 class KernelOutputs(NamedTuple):
     """The last arguments of every numba kernel, which it fills.
 
-    `left` are the squared norms of the residuals; `needs_row` tells which rows must be coded again with their
-    coordinates.
+    `coefs` (n_rows, n_levels, n_nonzero) are complex, `left` are the squared norms of the residuals; `needs_row` tells
+    which rows must be coded again with their coordinates.
     """
 
     support: IntArray
-    coefs: FloatArray
+    coefs: ComplexArray
     left: FloatArray
     needs_row: BoolArray
 
@@ -162,18 +147,21 @@ class Coder:
     numba : callable, optional
         Codes a block of rows into preallocated arrays; the last argument is the width of a beam.
     torch : callable, optional
-        Prepares a dictionary that is on a torch device; it imports what needs torch when it is called.
+        Prepares a dictionary that is on a torch device; it imports what needs torch when it is called. The result has
+        ``code(block)``, which returns supports and weights, and ``values_per_row``: complex numbers of scratch memory,
+        beyond rows, correlations and codes, from which the size of blocks follows.
     """
 
     cost_ns: Callable[[int, int, int, int], float]
     is_nested: bool
     numba: Callable[[KernelInputs, KernelOutputs, int], None] | None = None
-    torch: "Callable[[Problem], TorchCoder] | None" = None
+    torch: "Callable[[Problem], Any] | None" = None
 
 
 # What selects a backend, for errors.
 _DEVICES = {"numba": ("device", "cpu"), "torch": ("device", "cuda")}
 
+# Arguments that have no meaning together, and why.
 _CONFLICTS = {
     ("path", "polish"): "a path needs supports that contain each other, and polishing exchanges atoms",
     ("path", "mask"): "a path needs complete shapes",
@@ -181,7 +169,6 @@ _CONFLICTS = {
     # Without a method that is named, supports are then not polished.
     ("polish", "tol", "device"): "torch devices do not look for smaller supports that meet a target",
 }
-"""Arguments that have no meaning together, and why."""
 
 
 def refuse_conflicts(**given: Any) -> None:
@@ -249,23 +236,20 @@ def implementation(name: str, backend: str) -> Any:
     return found
 
 
-def score_workspace(inputs: KernelInputs) -> IntArray:
-    """Return integers as wide as the floats, one per atom."""
-    return np.empty(inputs.gram.shape[2], dtype=np.int32 if inputs.gram.dtype == np.float32 else np.int64)
-
-
 def _numba_pursuit(inputs: KernelInputs, outputs: KernelOutputs, width: int, by_correlation: int = 0) -> None:
     if width == 1 and len(inputs.atoms) * outputs.support.shape[1] <= MAX_ENTRIES:
         pursue_lanes_batch(*inputs, by_correlation, *outputs)
     else:
-        search_batch(*inputs, width, by_correlation, score_workspace(inputs), *outputs)
+        integers: IntArray = np.empty(0, dtype=np.int32 if inputs.gram.dtype == np.float32 else np.int64)
+        search_batch(*inputs, width, by_correlation, integers, *outputs)
 
 
 def polish_on_cpu(inputs: KernelInputs, outputs: KernelOutputs) -> None:
     """Improve the codes of a search by exchanges of atoms, which need double precision."""
     inputs = KernelInputs(*(array.astype(np.float64, copy=False) for array in inputs))
-    coefs, left = (array.astype(np.float64, copy=False) for array in (outputs.coefs, outputs.left))
-    polish_batch(*inputs, score_workspace(inputs), outputs.support, coefs, left, outputs.needs_row)
+    coefs = outputs.coefs.astype(np.complex128, copy=False)
+    left = outputs.left.astype(np.float64, copy=False)
+    polish_batch(*inputs, outputs.support, coefs, left, outputs.needs_row)
     outputs.coefs[:], outputs.left[:] = coefs, left
 
 
@@ -285,7 +269,7 @@ def _numba_exact(inputs: KernelInputs, outputs: KernelOutputs, width: int) -> No
     outputs.needs_row[:] |= others.needs_row
 
 
-def _on_torch(method: str, problem: "Problem") -> "TorchCoder":
+def _on_torch(method: str, problem: "Problem") -> Any:
     """Return a coder for a dictionary on a torch device; torch is imported only here."""
     from shapelex.coding.torch.coders import ExactCoder, SearchCoder
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 LAYOUTS = ("slots", "atoms")
 
+# Names of columns that hold codes and errors, not what is known of the shapes.
 OWN_COLUMNS = re.compile(r"error|n_used|n_atoms|(atom|modulus|angle)_a?\d+")
-"""Names of columns that hold codes and errors, not what is known of the shapes."""
 
 
 def shape_columns(shapes: ShapeSet) -> dict[str, Any]:
@@ -109,8 +109,25 @@ class SparseCodes:
 
     def __post_init__(self) -> None:
         n_atoms = check_count(self.n_atoms, 1, "n_atoms")
-        support, coefs = _as_support(self.support, n_atoms), _as_coefs(self.coefs)
-        _check_codes(support, coefs)
+        array, coefs = np.asarray(self.support), _as_coefs(self.coefs)
+        if array.ndim != 2 or not np.issubdtype(array.dtype, np.integer):
+            raise CodesError(
+                f"support must be a 2-D array of integers (n_samples, n_nonzero), got shape {array.shape}, "
+                f"dtype {array.dtype}."
+            )
+        if array.shape != coefs.shape:
+            raise CodesError(f"support and coefs must have one shape, got {array.shape} and {coefs.shape}.")
+        last, ordered = n_atoms - 1, np.sort(array, axis=1)
+        repeated = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+        for is_bad, rule in (
+            ((array < -1) | (array > last), f"support must lie between -1 and n_atoms - 1 = {last}, but does not"),
+            ((array < 0) & (coefs != 0), "coefs must be 0 where support is -1, but are not"),
+            (repeated, "support must name an atom at most once per row, but does not"),
+        ):
+            rows: BoolArray = np.any(is_bad, axis=1)
+            if rows.any():
+                raise CodesError(f"{rule} in {name_rows(rows)}.")
+        support = np.ascontiguousarray(array, dtype=np.int32)
         self._store(support, coefs, n_atoms)
 
     def _store(self, support: IntArray, coefs: ComplexArray, n_atoms: int) -> None:
@@ -380,37 +397,9 @@ def _as_series(column: Any) -> Any:
     return column.filled(np.nan)
 
 
-def _as_support(support: ArrayLike, n_atoms: int) -> IntArray:
-    array = np.asarray(support)
-    if array.ndim != 2 or not np.issubdtype(array.dtype, np.integer):
-        raise CodesError(
-            f"support must be a 2-D array of integers (n_samples, n_nonzero), got shape {array.shape}, "
-            f"dtype {array.dtype}."
-        )
-    out_of_range: BoolArray = np.any((array < -1) | (array >= n_atoms), axis=1)
-    if out_of_range.any():
-        raise CodesError(
-            f"support must lie between -1 and n_atoms - 1 = {n_atoms - 1}, but does not in {name_rows(out_of_range)}."
-        )
-    return np.ascontiguousarray(array, dtype=np.int32)
-
-
 def _as_coefs(coefs: ArrayLike) -> ComplexArray:
     array = np.asarray(coefs)
     if array.ndim != 2 or not np.issubdtype(array.dtype, np.number):
         raise CodesError(f"coefs must be a 2-D array of numbers, got shape {array.shape}, dtype {array.dtype}.")
     is_single = array.dtype in (np.dtype(np.complex64), np.dtype(np.float32))
     return np.ascontiguousarray(array, dtype=np.complex64 if is_single else np.complex128)
-
-
-def _check_codes(support: IntArray, coefs: ComplexArray) -> None:
-    if support.shape != coefs.shape:
-        raise CodesError(f"support and coefs must have one shape, got {support.shape} and {coefs.shape}.")
-    unused = support < 0
-    stray: BoolArray = np.any(unused & (coefs != 0), axis=1)
-    if stray.any():
-        raise CodesError(f"coefs must be 0 where support is -1, but are not in {name_rows(stray)}.")
-    ordered = np.sort(support, axis=1)
-    repeated: BoolArray = np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0), axis=1)
-    if repeated.any():
-        raise CodesError(f"support must name an atom at most once per row, but does not in {name_rows(repeated)}.")

@@ -1,7 +1,7 @@
 """Code blocks of shapes on the CPU, over threads."""
 
-import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numba
 import numpy as np
@@ -30,43 +30,39 @@ def count_threads(n_threads: int | None, work_ns: float) -> int:
 
 @single_blas_thread()
 def run_blocks(code_block: Callable[[int, int], object], n_rows: int, block_rows: int, n_threads: int) -> None:
-    """Call ``code_block(start, stop)`` for every block of rows, on `n_threads` threads, this one included."""
+    """Call ``code_block(start, stop)`` for every block of rows, on `n_threads` threads; raise the first error."""
+    starts = range(0, n_rows, block_rows)
     if n_threads == 1:
-        for start in range(0, n_rows, block_rows):
+        for start in starts:
             code_block(start, min(start + block_rows, n_rows))
         return
-    starts = iter(range(0, n_rows, block_rows))
-    lock = threading.Lock()
-    failures: list[tuple[int, BaseException]] = []
+    failed: list[int] = []
 
-    def work() -> None:
-        while not failures:
-            with lock:
-                start = next(starts, None)
-            if start is None:
-                return
-            try:
-                code_block(start, min(start + block_rows, n_rows))
-            except BaseException as failure:  # Ctrl-C too: it must stop the other threads
-                # An interruption comes before all errors.
-                failures.append((start if isinstance(failure, Exception) else -1, failure))
+    def work(start: int) -> None:
+        # Blocks before one that failed still run: which error is the first does not depend on timing.
+        if start > min(failed, default=n_rows):
+            return
+        try:
+            code_block(start, min(start + block_rows, n_rows))
+        except BaseException:
+            failed.append(start)
+            raise
 
-    helpers = [threading.Thread(target=work, daemon=True) for _ in range(n_threads - 1)]
-    for helper in helpers:
-        helper.start()
-    work()
-    for helper in helpers:
-        helper.join()
-    if failures:
-        # Blocks are taken in order and finished: the first of them that failed does not depend on timing.
-        raise min(failures, key=lambda one: one[0])[1]
+    with ThreadPoolExecutor(n_threads) as pool:
+        futures = [pool.submit(work, start) for start in starts]
+        try:
+            for future in futures:
+                future.result()
+        finally:
+            # Ctrl-C too must stop the threads.
+            failed.append(-1)
 
 
 # The rows that a thread codes in one go, and their correlations, fill about this many bytes: they stay in its cache.
 _PART_BYTES = 1 << 21
 
+# Maximum number of shapes that a thread codes in one go.
 MAX_PART_ROWS = 1024
-"""Maximum number of shapes that a thread codes in one go."""
 
 # By precision: squared residuals below this have too few correct digits as differences to 1. Those of a learner are
 # right to three digits (seven in double precision), and so are its weights of nearly dependent atoms.
@@ -100,7 +96,6 @@ class RowCoder(DictionaryCoder):
         if for_learning:
             self._small_residual = _SMALL_FOR_LEARNING[self._real_dtype.char]
             self.limits[REFINE] = _REFINE_FOR_LEARNING[self._real_dtype.char]
-        self._polish = polish_on_cpu if self.search.polishes else None
         row_bytes = (self.n_atoms + self.n_coordinates) * self.dtype.itemsize
         self.part_rows = min(max(_PART_BYTES // row_bytes // 128 * 128, 128), MAX_PART_ROWS)
 
@@ -143,32 +138,27 @@ class RowCoder(DictionaryCoder):
             again |= ~(left > self._small_residual)
             np.maximum(left, 0, out=squares)
         if again.any():
-            self._code_by_coordinates(rows[again], again, support, coefs, squares)
+            found = self._code_by_coordinates(rows[again], support[again], with_squares=len(squares) > 0)
+            support[again], coefs[again] = found.support, found.coefs
+            if len(squares):
+                squares[again] = found.squares
         if self.factors is not None:
             coefs *= self.factors[support][:, None, :]
         return rows, scales, correlations
 
-    def _code_by_coordinates(
-        self,
-        configurations: ComplexArray,
-        chosen: BoolArray,
-        out_support: IntArray,
-        out_coefs: ComplexArray,
-        out_squares: FloatArray,
-    ) -> None:
-        """Code again the chosen rows of a part, whose correlations alone have too few correct digits."""
+    def _code_by_coordinates(self, configurations: ComplexArray, given: IntArray, with_squares: bool) -> CodedBlock:
+        """Code rows whose correlations alone have too few correct digits; `given` are supports that may be given."""
         rows = np.ascontiguousarray(self.space.unit_rows(configurations), dtype=self.dtype)
         # With a price on weights, atoms have more coordinates, which are 0 here.
         padded = np.zeros((len(rows), self.unit_atoms.shape[1]), dtype=self.dtype)
         padded[:, : self.n_coordinates] = rows
-        found = self.allocate(0, len(rows), with_squares=False)
-        # Where supports are given, they are the ones to use again.
-        found.support[:] = out_support[chosen]
+        found = self.allocate(0, len(rows), with_squares=with_squares)
+        found.support[:] = given
         correlations = (padded @ self.unit_atoms.conj().T).view(self._real_dtype)
         self._run_kernel(correlations, padded.view(self._real_dtype), found.support, found.coefs)
-        out_support[chosen], out_coefs[chosen] = found.support, found.coefs
-        if len(out_squares):
-            out_squares[chosen] = squared_residuals(rows, self._atoms, found.codes)
+        if with_squares:
+            found.squares[:] = squared_residuals(rows, self._atoms, found.codes)
+        return found
 
     def _run_kernel(
         self, correlations: FloatArray, rows: FloatArray, out_support: IntArray, out_coefs: ComplexArray
@@ -178,8 +168,8 @@ class RowCoder(DictionaryCoder):
         left, needs_row = np.empty(n_rows, dtype=self._real_dtype), np.zeros(n_rows, dtype=bool)
         atoms = self.unit_atoms.view(self._real_dtype)
         inputs = KernelInputs(correlations, self.gram, rows, atoms, self.limits)
-        outputs = KernelOutputs(out_support, out_coefs.view(self._real_dtype), left, needs_row)
+        outputs = KernelOutputs(out_support, out_coefs, left, needs_row)
         self.implementation(inputs, outputs, self.search.width)
-        if self._polish is not None:
-            self._polish(inputs, outputs)
+        if self.search.polishes:
+            polish_on_cpu(inputs, outputs)
         return left, needs_row

@@ -11,7 +11,7 @@ from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_configurations
 from shapelex.coding.codes import SparseCodes
 from shapelex.exceptions import CodesError
-from shapelex.kernels.reconstruction import reconstruct_batch, squared_residuals_batch
+from shapelex.kernels.statistics import reconstruct_batch
 
 
 @keeps_array_kind
@@ -42,12 +42,7 @@ def decode(codes: SparseCodes, atoms: ArrayLike) -> ComplexArray:
     array([[ 0.+2.j, -2.+0.j]])
     """
     atom_rows, _ = as_configurations(atoms, name="atoms")
-    _check_atoms(codes, atom_rows)
-    dtype = np.result_type(codes.coefs.dtype, atom_rows.dtype)
-    support, coefs, real_atoms = _as_reals(codes, atom_rows, dtype)
-    configurations = np.empty((len(codes), atom_rows.shape[1]), dtype=dtype)
-    reconstruct_batch(support, coefs, real_atoms, configurations.view(real_atoms.dtype))
-    return configurations
+    return _sum_atoms(codes, atom_rows, np.result_type(codes.coefs.dtype, atom_rows.dtype))
 
 
 def squared_residuals(rows: ComplexArray, atom_rows: ComplexArray, codes: SparseCodes) -> FloatArray:
@@ -72,15 +67,12 @@ def squared_residuals(rows: ComplexArray, atom_rows: ComplexArray, codes: Sparse
     CodesError
         If the codes belong to another number of atoms or rows.
     """
-    _check_atoms(codes, atom_rows)
     if len(codes) != rows.shape[0]:
         raise CodesError(f"codes and rows must have the same number of rows, got {len(codes)} and {rows.shape[0]}.")
-    dtype = np.result_type(rows.dtype, atom_rows.dtype, codes.coefs.dtype)
-    support, coefs, real_atoms = _as_reals(codes, atom_rows, dtype)
-    out = np.empty(len(codes), dtype=real_atoms.dtype)
-    real_rows = np.ascontiguousarray(rows, dtype=dtype).view(real_atoms.dtype)
-    squared_residuals_batch(support, coefs, real_atoms, real_rows, out)
-    return out
+    residuals = rows - _sum_atoms(codes, atom_rows, np.result_type(rows.dtype, atom_rows.dtype, codes.coefs.dtype))
+    reals = residuals.view(residuals.real.dtype)
+    squares: FloatArray = np.einsum("kn,kn->k", reals, reals)
+    return squares
 
 
 def residual_norms(rows: ComplexArray, atom_rows: ComplexArray, codes: SparseCodes) -> FloatArray:
@@ -100,15 +92,13 @@ def residual_norms(rows: ComplexArray, atom_rows: ComplexArray, codes: SparseCod
     return norms
 
 
-def _check_atoms(codes: SparseCodes, atom_rows: ComplexArray) -> None:
+def _sum_atoms(codes: SparseCodes, atom_rows: ComplexArray, dtype: np.dtype[np.complexfloating]) -> ComplexArray:
+    """Return the sums of atoms, computed in a precision."""
     if codes.n_atoms != atom_rows.shape[0]:
         raise CodesError(f"codes are over {codes.n_atoms} atoms, but {atom_rows.shape[0]} were given.")
-
-
-def _as_reals(
-    codes: SparseCodes, atom_rows: ComplexArray, dtype: np.dtype[np.complexfloating]
-) -> tuple[np.ndarray, FloatArray, FloatArray]:
     atoms = np.ascontiguousarray(atom_rows, dtype=dtype)
-    real_dtype = atoms.real.dtype
-    coefs = np.ascontiguousarray(codes.coefs, dtype=dtype).view(real_dtype)
-    return np.ascontiguousarray(codes.support), coefs, atoms.view(real_dtype)
+    coefs = np.ascontiguousarray(codes.coefs, dtype=dtype)
+    sums: ComplexArray = np.empty((len(codes), atoms.shape[1]), dtype=dtype)
+    arrays = (array.view(atoms.real.dtype) for array in (coefs, atoms, sums))
+    reconstruct_batch(np.ascontiguousarray(codes.support), *arrays)
+    return sums

@@ -4,21 +4,31 @@ In: configurations and atoms (:func:`encode`), or whitened rows of both (:func:`
 :class:`~shapelex.coding.codes.SparseCodes`. Codes do not depend on the number of threads.
 """
 
-from typing import Any, Literal, cast, overload
+from typing import Any, Literal, TypedDict, Unpack, cast, overload
 
 import numpy as np
 
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_configurations, removed_arguments
-from shapelex.coding.blocks import code_all
+from shapelex.coding.blocks import code_all, encode_masked
 from shapelex.coding.coders import Coding, as_rows, refuse_conflicts
 from shapelex.coding.codes import CodePath, SparseCodes
-from shapelex.coding.masked import encode_masked
 from shapelex.exceptions import CoordinateCountError
 from shapelex.shapes.opening import as_shapes
 from shapelex.shapes.storage import ArrayShapes
 from shapelex.spaces import Space
 from shapelex.spaces.base import PlainRows, row_norms
+
+
+class _Options(TypedDict, total=False):
+    width: int | None
+    tol: float | None
+    polish: bool | None
+    weight_penalty: float
+    mask: ArrayLike | None
+    space: Space | None
+    n_threads: int | None
+    device: str
 
 
 @overload
@@ -28,15 +38,8 @@ def encode(
     n_nonzero: int | None = ...,
     method: str = ...,
     *,
-    width: int | None = ...,
-    tol: float | None = ...,
     path: Literal[False] = ...,
-    polish: bool | None = ...,
-    weight_penalty: float = ...,
-    mask: ArrayLike | None = ...,
-    space: Space | None = ...,
-    n_threads: int | None = ...,
-    device: str = ...,
+    **options: Unpack[_Options],
 ) -> SparseCodes: ...
 
 
@@ -47,15 +50,8 @@ def encode(
     n_nonzero: int | None = ...,
     method: str = ...,
     *,
-    width: int | None = ...,
-    tol: float | None = ...,
     path: Literal[True],
-    polish: Literal[False] | None = ...,
-    weight_penalty: float = ...,
-    mask: None = ...,
-    space: Space | None = ...,
-    n_threads: int | None = ...,
-    device: str = ...,
+    **options: Unpack[_Options],
 ) -> CodePath: ...
 
 

@@ -28,7 +28,7 @@ class PathCoder(RowCoder):
 
     def __init__(self, coding: Coding, space: Space, dtype: np.dtype[np.complexfloating]) -> None:
         super().__init__(coding, space, dtype)
-        self.implementation, self._polish = _solve_given, None
+        self.implementation, self.search = _solve_given, self.search._replace(polishes=False)
 
     def code_given(self, block: Block, support: IntArray, n_threads: int | None) -> CodedBlock:
         """Code all shapes of a block, each over the atoms of its row of `support` (padded with −1)."""
@@ -54,8 +54,8 @@ class PathCoder(RowCoder):
         return squares
 
 
+# Maximum number of supports, ``comb(n_atoms, n_nonzero)``, of a path: about 0.3 ms per frame.
 MAX_SUPPORTS = 20_000
-"""Maximum number of supports, ``comb(n_atoms, n_nonzero)``, of a path: about 0.3 ms per frame."""
 
 _BLOCK_BYTES = 1 << 25
 _POINTER_BYTES = 1 << 28

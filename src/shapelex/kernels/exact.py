@@ -251,58 +251,59 @@ def unrank(rank, counts, size, out_support):
         atom += 1
 
 
+@kernel()
+def allocate_candidates(n_nonzero, n_candidates, rows, coefs):
+    """Workspace of :func:`pursue_among`: what candidates have in the basis, their correlations and norms left."""
+    basis, corr = np.empty((n_nonzero, n_candidates), dtype=coefs.dtype), np.empty(n_candidates, dtype=coefs.dtype)
+    return basis, corr, np.empty(n_candidates, dtype=rows.dtype)
+
+
 @kernel(fastmath=FAST, forceinline=True)
-def pursue_among(correlations, gram, candidates, limits, size, basis, state, chosen):
+def pursue_among(correlations, gram, candidates, limits, size, work, chosen):
     """Choose up to `size` of a few candidates by ORMP, in plain loops; return their number."""
-    target, triangle = chosen.target, chosen.triangle
+    basis, corr, left = work
+    triangle = chosen.triangle
     n_candidates = len(candidates)
     zero = gram.dtype.type(0)
     one = gram.dtype.type(1)
     for a in range(n_candidates):
-        state[0, a] = correlations[2 * candidates[a]]
-        state[1, a] = correlations[2 * candidates[a] + 1]
-        state[2, a] = gram[candidates[a], 0, candidates[a]]
+        atom = candidates[a]
+        corr[a] = complex(correlations[2 * atom], correlations[2 * atom + 1])
+        left[a] = gram[atom, 0, atom]
     lowest = one
     for level in range(size):
         best = 0
         best_gain = zero
         for a in range(n_candidates):
-            if state[2, a] > limits[INDEPENDENT]:
-                gain = (state[0, a] * state[0, a] + state[1, a] * state[1, a]) / state[2, a]
+            if left[a] > limits[INDEPENDENT]:
+                gain = (corr[a].real ** 2 + corr[a].imag ** 2) / left[a]
                 if gain > best_gain:
                     best_gain = gain
                     best = a
         if not best_gain > limits[GAIN]:
             return level
         atom = candidates[best]
-        inv_norm = one / np.sqrt(state[2, best])
-        lowest = min(lowest, state[2, best])
-        t_re, t_im = state[0, best] * inv_norm, state[1, best] * inv_norm
+        inv_norm = one / np.sqrt(left[best])
+        lowest = min(lowest, left[best])
+        along = corr[best] * inv_norm
         chosen.support[level] = atom
         chosen.inv_diag[level] = inv_norm
         chosen.smallest_left[level] = lowest
-        target[0, level] = t_re
-        target[1, level] = t_im
+        chosen.target[level] = along
         for i in range(level):
-            triangle[level, 0, i] = basis[i, 0, best]
-            triangle[level, 1, i] = basis[i, 1, best]
-        state[2, best] = 0
+            triangle[level, i] = basis[i, best]
+        left[best] = 0
         for a in range(n_candidates):
             # Candidates that the chosen ones span stay so.
-            if not state[2, a] > limits[INDEPENDENT]:
+            if not left[a] > limits[INDEPENDENT]:
                 continue
-            re, im = gram[atom, 0, candidates[a]], gram[atom, 1, candidates[a]]
+            new = complex(gram[atom, 0, candidates[a]], gram[atom, 1, candidates[a]])
             for i in range(level):
-                w_re, w_im = triangle[level, 0, i], triangle[level, 1, i]
-                re -= w_re * basis[i, 0, a] + w_im * basis[i, 1, a]
-                im -= w_re * basis[i, 1, a] - w_im * basis[i, 0, a]
-            re *= inv_norm
-            im *= inv_norm
-            basis[level, 0, a] = re
-            basis[level, 1, a] = im
-            state[0, a] -= re * t_re + im * t_im
-            state[1, a] -= re * t_im - im * t_re
-            state[2, a] -= re * re + im * im
+                new -= np.conj(triangle[level, i]) * basis[i, a]
+            new *= inv_norm
+            basis[level, a] = new
+            corr[a] -= np.conj(new) * along
+            left[a] -= new.real**2 + new.imag**2
     return size
 
 
@@ -317,17 +318,17 @@ def read_support(support, out_support):
 
 
 @kernel(forceinline=True)
-def write_used(limits, chosen, n_chosen, out_support, out_coefs):
-    """Write a code without the atoms whose weight is rounding."""
+def write_used(row, atoms, limits, chosen, n_chosen, out_support, out_coefs, needs_row):
+    """Solve for the coefficients, and write a code without the atoms whose weight is rounding."""
+    solve_row(row, atoms, limits, chosen, n_chosen, needs_row)
     out_support[:] = -1
     out_coefs[:] = 0
     n_used = 0
     for level in range(n_chosen):
-        re, im = chosen.coef[0, level], chosen.coef[1, level]
-        if re**2 + im**2 > limits[GAIN]:
+        weight = chosen.coef[level]
+        if weight.real**2 + weight.imag**2 > limits[GAIN]:
             out_support[n_used] = chosen.support[level]
-            out_coefs[2 * n_used] = re
-            out_coefs[2 * n_used + 1] = im
+            out_coefs[n_used] = weight
             n_used += 1
 
 
@@ -359,11 +360,10 @@ def enumerate_batch(correlations, gram, rows, atoms, limits, out_support, out_co
     pending = np.empty(LANE, dtype=np.bool_)
     nothing = np.empty((0, LANE), dtype=dtype)
 
-    basis = np.empty((n_nonzero, 2, n_atoms), dtype=dtype)
-    state = np.empty((3, n_atoms), dtype=dtype)
+    work = allocate_candidates(n_nonzero, n_atoms, rows, out_coefs)
     everything = np.arange(n_atoms)
     best_support = np.empty(n_nonzero, dtype=np.int64)
-    chosen = allocate_chosen(n_nonzero, rows)
+    chosen = allocate_chosen(n_nonzero, rows, out_coefs)
 
     counts = count_supports(n_atoms, n_nonzero)
     has_skipped = False
@@ -388,17 +388,16 @@ def enumerate_batch(correlations, gram, rows, atoms, limits, out_support, out_co
                 is_found = True
                 gain = tree.best[s] / margin
                 if one - gain <= limits[UNSURE]:
-                    n_chosen = pursue_among(correlations[k], gram, everything, limits, size, basis, state, chosen)
+                    n_chosen = pursue_among(correlations[k], gram, everything, limits, size, work, chosen)
                     is_found = gain > sum_of_squares(chosen.target, n_chosen) + 16 * limits[EPS]
                 if is_found:
                     found = best_support[:size]
                     unrank(np.int64(tree.best[LANE + s]), counts, size, found)
-                    n_chosen = pursue_among(correlations[k], gram, found, limits, size, basis, state, chosen)
-                solve_row(row, atoms, limits, chosen, n_chosen, needs_row)
+                    n_chosen = pursue_among(correlations[k], gram, found, limits, size, work, chosen)
                 out_left[k] = one - sum_of_squares(chosen.target, n_chosen)
                 if has_target and meets_target(out_left[k], limits, row, atoms, chosen, n_chosen, needs_row):
                     pending[s] = False
-                write_used(limits, chosen, n_chosen, out_support[k], out_coefs[k, 0])
+                write_used(row, atoms, limits, chosen, n_chosen, out_support[k], out_coefs[k, 0], needs_row)
     return has_skipped
 
 
@@ -423,9 +422,7 @@ def all_errors_batch(correlations, gram, limits, size, out_squares):
     for first in range(0, n_rows, LANE):
         n_here = read_lane(correlations, first, tree)
         enumerate_lane(gram, limits[INDEPENDENT], limits[INDEPENDENT], size, tree, squares)
-        for s in range(n_here):
-            for rank in range(n_supports):
-                out_squares[first + s, rank] = squares[rank, s]
+        out_squares[first : first + n_here] = squares[:, :n_here].T
 
 
 @kernel()
@@ -436,15 +433,12 @@ def solve_given_batch(correlations, gram, rows, atoms, limits, out_support, out_
     """
     n_samples, n_nonzero = out_support.shape
     dtype = rows.dtype
-    basis = np.empty((n_nonzero, 2, n_nonzero), dtype=dtype)
-    state = np.empty((3, n_nonzero), dtype=dtype)
+    work = allocate_candidates(n_nonzero, n_nonzero, rows, out_coefs)
     given = np.empty(n_nonzero, dtype=np.int64)
-    one = dtype.type(1)
-    chosen = allocate_chosen(n_nonzero, rows)
+    chosen = allocate_chosen(n_nonzero, rows, out_coefs)
     for k in range(n_samples):
         row, needs_row = rows[k], out_needs_row[k : k + 1]
         size = read_support(out_support[k], given)
-        n_chosen = pursue_among(correlations[k], gram, given[:size], limits, size, basis, state, chosen)
-        solve_row(row, atoms, limits, chosen, n_chosen, needs_row)
-        out_left[k] = one - sum_of_squares(chosen.target, n_chosen)
-        write_used(limits, chosen, n_chosen, out_support[k], out_coefs[k, 0])
+        n_chosen = pursue_among(correlations[k], gram, given[:size], limits, size, work, chosen)
+        out_left[k] = dtype.type(1) - sum_of_squares(chosen.target, n_chosen)
+        write_used(row, atoms, limits, chosen, n_chosen, out_support[k], out_coefs[k, 0], needs_row)

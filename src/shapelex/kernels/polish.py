@@ -26,8 +26,8 @@ import numpy as np
 
 from shapelex.kernels.alignment import aligned_like
 from shapelex.kernels.compilation import kernel
-from shapelex.kernels.exact import pursue_among, read_support, write_used
-from shapelex.kernels.pursuit import first_largest, squared_norms
+from shapelex.kernels.exact import allocate_candidates, pursue_among, read_support, write_used
+from shapelex.kernels.pursuit import first_largest
 from shapelex.kernels.triangle import (
     EPS,
     FAST,
@@ -36,7 +36,6 @@ from shapelex.kernels.triangle import (
     UNSURE,
     allocate_chosen,
     meets_target,
-    solve_row,
     sum_of_squares,
 )
 
@@ -44,8 +43,8 @@ from shapelex.kernels.triangle import (
 class Exchange(NamedTuple):
     """The quantities of the module's formulas, for one support of one row.
 
-    ``support`` (k,), ``weights`` = a (2, k), ``combined`` = B and M (k, 2, width + k), ``state`` = the parts of r, then
-    left (3, width + k). ``score_bits`` is workspace.
+    ``support`` (k,), ``weights`` = a (k,), ``combined`` = B and M (k, 2, width + k), ``state`` = the parts of r, then
+    left (3, width + k). ``score_bits`` are workspace, integers as wide as the floats.
     """
 
     support: Any
@@ -56,22 +55,23 @@ class Exchange(NamedTuple):
 
 
 @kernel()
-def allocate_exchange(n_nonzero, gram, score_bits):
-    """Uninitialized arrays for up to `n_nonzero` atoms; `score_bits` are integers as wide as the floats."""
+def allocate_exchange(n_nonzero, gram, coefs):
+    """Uninitialized arrays for up to `n_nonzero` atoms."""
     # Rows of whole cache lines.
     width = gram.shape[2] + (n_nonzero + 7) // 8 * 8
     return Exchange(
         np.empty(n_nonzero, dtype=np.int64),
-        np.empty((2, n_nonzero), dtype=gram.dtype),
+        np.empty(n_nonzero, dtype=coefs.dtype),
         aligned_like(n_nonzero * 2 * width, gram).reshape((n_nonzero, 2, width)),
         aligned_like(3 * width, gram).reshape((3, width)),
-        score_bits,
+        np.empty(gram.shape[2], dtype=np.int64),
     )
 
 
 @kernel(fastmath=FAST)
-def subtract_row(row, a_re, a_im, n_columns, out):
+def subtract_row(row, factor, n_columns, out):
     """Subtract a multiple of a complex row, given by its parts, in the first columns."""
+    a_re, a_im = factor.real, factor.imag
     row_re, row_im, out_re, out_im = row[0], row[1], out[0], out[1]
     for j in range(n_columns):
         x, y = row_re[j], row_im[j]
@@ -80,16 +80,15 @@ def subtract_row(row, a_re, a_im, n_columns, out):
 
 
 @kernel(fastmath=FAST)
-def eliminate(size, place, column, inv_pivot, a_re, a_im, exchange):
+def eliminate(size, place, column, inv_pivot, a, exchange):
     """Clear a column of all rows but that of a place, by this row, which has the weight `a` times the pivot."""
     combined, weights = exchange.combined, exchange.weights
     pivot_row = combined[place]
     for q in range(size):
         if q != place:
-            b_re, b_im = combined[q, 0, column], combined[q, 1, column]
-            subtract_row(pivot_row, b_re * inv_pivot, b_im * inv_pivot, pivot_row.shape[1], combined[q])
-            weights[0, q] -= b_re * a_re - b_im * a_im
-            weights[1, q] -= b_re * a_im + b_im * a_re
+            b = complex(combined[q, 0, column], combined[q, 1, column])
+            subtract_row(pivot_row, b * inv_pivot, pivot_row.shape[1], combined[q])
+            weights[q] -= b * a
 
 
 @kernel(fastmath=FAST)
@@ -99,32 +98,28 @@ def add_atom(gram, size, place, atom, independent, exchange):
     width = gram.shape[2]
     # What the other atoms leave of the Gram row of the new one.
     new = combined[place]
-    for part in range(2):
-        for j in range(width):
-            new[part, j] = gram[atom, part, j]
-        for j in range(width, new.shape[1]):
-            new[part, j] = 0
+    new[:, :width] = gram[atom]
+    new[:, width:] = 0
     new[0, width + place] = 1
     # From rows of the Gram matrix itself: in single precision it is not Hermitian to the digits that count here.
     for q in range(size):
         if q != place:
-            b_re, b_im = combined[q, 0, atom], combined[q, 1, atom]
-            subtract_row(gram[exchange.support[q]], b_re, -b_im, width, new)
-            new[0, width + q] = -b_re
-            new[1, width + q] = b_im
+            b = complex(combined[q, 0, atom], -combined[q, 1, atom])
+            subtract_row(gram[exchange.support[q]], b, width, new)
+            new[0, width + q] = -b.real
+            new[1, width + q] = -b.imag
     norm2 = new[0, atom]
     if not norm2 > independent:
         return False
     inv_norm2 = gram.dtype.type(1) / norm2
-    a_re, a_im = state[0, atom] * inv_norm2, state[1, atom] * inv_norm2
-    eliminate(size, place, atom, inv_norm2, a_re, a_im, exchange)
-    put_back(new, -inv_norm2, -a_re, -a_im, state)
+    a = complex(state[0, atom], state[1, atom]) * inv_norm2
+    eliminate(size, place, atom, inv_norm2, a, exchange)
+    put_back(new, -inv_norm2, -a, state)
     for part in range(2):
         row = new[part]
         for j in range(row.shape[0]):
             row[j] *= inv_norm2
-    weights[0, place] = a_re
-    weights[1, place] = a_im
+    weights[place] = a
     exchange.support[place] = atom
     return True
 
@@ -134,9 +129,9 @@ def drop_atom(width, size, place, exchange):
     """Drop the atom at a place, which becomes free."""
     dropped = exchange.combined[place]
     inv_pivot = dropped.dtype.type(1) / dropped[0, width + place]
-    a_re, a_im = exchange.weights[0, place] * inv_pivot, exchange.weights[1, place] * inv_pivot
-    eliminate(size, place, width + place, inv_pivot, a_re, a_im, exchange)
-    put_back(dropped, inv_pivot, a_re, a_im, exchange.state)
+    a = exchange.weights[place] * inv_pivot
+    eliminate(size, place, width + place, inv_pivot, a, exchange)
+    put_back(dropped, inv_pivot, a, exchange.state)
 
 
 @kernel()
@@ -155,9 +150,9 @@ def start_exchanges(correlations, gram, atom_norms2, independent, size, exchange
 
 
 @kernel(fastmath=FAST)
-def put_back(row, factor, x_re, x_im, state):
+def put_back(row, factor, x, state):
     """Add ``conj(row) x`` to the correlations of all atoms, and ``factor |row|^2`` to their norms."""
-    row_re, row_im = row[0], row[1]
+    row_re, row_im, x_re, x_im = row[0], row[1], x.real, x.imag
     r_re, r_im, left = state[0], state[1], state[2]
     for j in range(row_re.shape[0]):
         u, v = row_re[j], row_im[j]
@@ -167,9 +162,9 @@ def put_back(row, factor, x_re, x_im, state):
 
 
 @kernel(fastmath=FAST)
-def score_exchanges(combined_row, state, inv_pivot, x_re, x_im, independent, out_score):
+def score_exchanges(combined_row, state, inv_pivot, x, independent, out_score):
     """What adding each atom gains once one chosen atom is dropped."""
-    b_re, b_im = combined_row[0], combined_row[1]
+    b_re, b_im, x_re, x_im = combined_row[0], combined_row[1], x.real, x.imag
     r_re, r_im, left = state[0], state[1], state[2]
     zero = state.dtype.type(0)
     for j in range(out_score.shape[0]):
@@ -195,12 +190,12 @@ def best_exchange(size, limits, exchange):
     best_atom = -1
     for p in range(size):
         inv_pivot = state.dtype.type(1) / combined[p, 0, score.shape[0] + p]
-        a_re, a_im = weights[0, p] * inv_pivot, weights[1, p] * inv_pivot
-        score_exchanges(combined[p], state, inv_pivot, a_re, a_im, limits[INDEPENDENT], score)
+        cost = (weights[p].real ** 2 + weights[p].imag ** 2) * inv_pivot
+        score_exchanges(combined[p], state, inv_pivot, weights[p] * inv_pivot, limits[INDEPENDENT], score)
         for q in range(size):
             score[exchange.support[q]] = 0
         atom = first_largest(exchange.score_bits)
-        gain = score[atom] - (weights[0, p] * a_re + weights[1, p] * a_im)
+        gain = score[atom] - cost
         if gain > best_gain and gain > 16 * limits[EPS] * np.sqrt(score[atom]):
             best_gain = gain
             best_place = p
@@ -217,7 +212,7 @@ MAX_FACTORS = 16
 
 
 @kernel()
-def exchange_atoms(correlations, gram, atom_norms2, limits, size, verified, basis, state, chosen, exchange):
+def exchange_atoms(correlations, gram, atom_norms2, limits, size, verified, work, chosen, exchange):
     """Exchange atoms of a support while the error falls; tell whether any was exchanged.
 
     What the updates promise is checked by a new pursuit, and the last support that kept its promise is in `verified`.
@@ -226,12 +221,11 @@ def exchange_atoms(correlations, gram, atom_norms2, limits, size, verified, basi
     left = promised = 1.0
     is_better = is_done = False
     for turn in range(MAX_FACTORS):
-        n_chosen = pursue_among(correlations, gram, support[:size], limits, size, basis, state, chosen)
+        n_chosen = pursue_among(correlations, gram, support[:size], limits, size, work, chosen)
         now = 1 - sum_of_squares(chosen.target, n_chosen)
         if turn > 0 and not now < left - 16 * DOUBLE_EPS:
             break
-        for q in range(size):
-            verified[q] = support[q]
+        verified[:size] = support[:size]
         is_better = turn > 0
         # Updates without visible drift have seen all exchanges of this support.
         has_seen_all = is_done and abs(now - promised) <= limits[UNSURE]
@@ -260,33 +254,32 @@ def drop_cheapest(width, size, exchange):
     cheapest = 0
     lowest = np.inf
     for p in range(size):
-        cost = (exchange.weights[0, p] ** 2 + exchange.weights[1, p] ** 2) / exchange.combined[p, 0, width + p]
+        weight = exchange.weights[p]
+        cost = (weight.real**2 + weight.imag**2) / exchange.combined[p, 0, width + p]
         if cost < lowest:
             lowest = cost
             cheapest = p
-    for p in range(cheapest, size - 1):
-        exchange.support[p] = exchange.support[p + 1]
+    exchange.support[cheapest : size - 1] = exchange.support[cheapest + 1 : size]
 
 
 @kernel()
-def polish_batch(correlations, gram, rows, atoms, limits, score_bits, out_support, out_coefs, out_left, out_needs_row):
+def polish_batch(correlations, gram, rows, atoms, limits, out_support, out_coefs, out_left, out_needs_row):
     """Improve the codes of a block of rows.
 
     Parameters
     ----------
-    correlations, gram, rows, atoms, limits, score_bits
+    correlations, gram, rows, atoms, limits
         As in :func:`shapelex.kernels.pursuit.search_batch`, in double precision.
     out_support, out_coefs, out_left, out_needs_row
         As there, with one level, filled by a search. Rows that need their coordinates are skipped.
     """
     n_samples, n_nonzero = out_support.shape
     width = gram.shape[2]
-    exchange = allocate_exchange(n_nonzero, gram, score_bits)
-    chosen = allocate_chosen(n_nonzero, rows)
-    basis = np.empty((n_nonzero, 2, n_nonzero), dtype=gram.dtype)
-    state = np.empty((3, n_nonzero), dtype=gram.dtype)
+    exchange = allocate_exchange(n_nonzero, gram, out_coefs)
+    chosen = allocate_chosen(n_nonzero, rows, out_coefs)
+    work = allocate_candidates(n_nonzero, n_nonzero, rows, out_coefs)
     verified = np.empty(n_nonzero, dtype=np.int64)
-    atom_norms2 = squared_norms(gram)
+    atom_norms2 = np.diag(gram[:, 0])
     has_target = limits[TARGET] >= 0
     for k in range(n_samples):
         row, needs_row = rows[k], out_needs_row[k : k + 1]
@@ -294,20 +287,17 @@ def polish_batch(correlations, gram, rows, atoms, limits, score_bits, out_suppor
         # Where only rounding is left, gains tie.
         if needs_row[0] or size == 0 or (not has_target and not out_left[k] > limits[UNSURE]):
             continue
-        is_better = exchange_atoms(
-            correlations[k], gram, atom_norms2, limits, size, verified, basis, state, chosen, exchange
-        )
+        is_better = exchange_atoms(correlations[k], gram, atom_norms2, limits, size, verified, work, chosen, exchange)
         while is_better or has_target:
             # In order of gain, as an exact search writes its codes.
-            n_chosen = pursue_among(correlations[k], gram, verified[:size], limits, size, basis, state, chosen)
+            n_chosen = pursue_among(correlations[k], gram, verified[:size], limits, size, work, chosen)
             left = 1 - sum_of_squares(chosen.target, n_chosen)
             meets = has_target and meets_target(left, limits, row, atoms, chosen, n_chosen, needs_row)
             # With a target, a support of fewer atoms must meet it; all others must be better, and stay so in the order
             # of gain, in which another atom may count as dependent.
             is_kept = is_better and left <= out_left[k] + 16 * limits[EPS]
             if meets if has_target and n_chosen < n_before else is_kept:
-                solve_row(row, atoms, limits, chosen, n_chosen, needs_row)
-                write_used(limits, chosen, n_chosen, out_support[k], out_coefs[k, 0])
+                write_used(row, atoms, limits, chosen, n_chosen, out_support[k], out_coefs[k, 0], needs_row)
                 out_left[k] = left
             n_before = size = read_support(out_support[k], exchange.support)
             if not meets or size < 2:
@@ -316,4 +306,4 @@ def polish_batch(correlations, gram, rows, atoms, limits, score_bits, out_suppor
                 break
             drop_cheapest(width, size, exchange)
             size -= 1
-            exchange_atoms(correlations[k], gram, atom_norms2, limits, size, verified, basis, state, chosen, exchange)
+            exchange_atoms(correlations[k], gram, atom_norms2, limits, size, verified, work, chosen, exchange)

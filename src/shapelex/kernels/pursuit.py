@@ -49,10 +49,8 @@ def tile_gram(gram):
     tiled[:] = 0
     for p in range(n_atoms):
         for t in range(n_tiles):
-            first = t * tile
-            for j in range(min(tile, n_atoms - first)):
-                tiled[p, t, 0, j] = gram[p, 0, first + j]
-                tiled[p, t, 1, j] = gram[p, 1, first + j]
+            columns = gram[p, :, t * tile : min((t + 1) * tile, n_atoms)]
+            tiled[p, t, :, : columns.shape[1]] = columns
     return tiled.reshape((n_atoms, n_tiles * 2 * tile))
 
 
@@ -70,15 +68,6 @@ def first_largest(bits):
         if bits[j] == largest:
             return j
     return 0
-
-
-@kernel()
-def squared_norms(gram):
-    """Return the diagonal of the Gram matrix; read once for all rows, as every entry is on another cache line."""
-    found = np.empty(gram.shape[0], dtype=gram.dtype)
-    for j in range(gram.shape[0]):
-        found[j] = gram[j, 0, j]
-    return found
 
 
 @kernel(fastmath=FAST)
@@ -105,8 +94,7 @@ def read_column(basis, ints, member, level, n_rows, triangle):
     start = atom // tile * n_rows * 2 * tile + atom % tile
     for i in range(level):
         at = start + 2 * tile * ints[member, 0, i]
-        triangle[level, 0, i] = basis[at]
-        triangle[level, 1, i] = basis[at + tile]
+        triangle[level, i] = complex(basis[at], basis[at + tile])
 
 
 @kernel(fastmath=FAST)
@@ -116,8 +104,7 @@ def read_chosen(basis, ints, floats, member, n_chosen, n_rows, chosen):
         chosen.support[level] = ints[member, 1, level]
         chosen.inv_diag[level] = floats[member, 0, level]
         chosen.smallest_left[level] = floats[member, 1, level]
-        chosen.target[0, level] = floats[member, 2, level]
-        chosen.target[1, level] = floats[member, 3, level]
+        chosen.target[level] = complex(floats[member, 2, level], floats[member, 3, level])
         read_column(basis, ints, member, level, n_rows, chosen.triangle)
 
 
@@ -276,8 +263,7 @@ def search(
             if is_new:
                 child = new + n_new
                 if child != best:
-                    for i in range(states.shape[1]):
-                        states[child, i] = states[best, i]
+                    states[child] = states[best]
                     copy_history(level, ints, floats, best, child)
                 place = level * beam_width + n_new
                 gains[child] = gains[best] + write_step(level, atom, place, states, ints, floats, child)
@@ -286,7 +272,7 @@ def search(
                 parameters[0] = floats[child, 0, level]
                 parameters[1] = floats[child, 2, level]
                 parameters[2] = floats[child, 3, level]
-                weights = chosen.triangle[level]
+                weights = chosen.triangle[level].view(basis.dtype)
                 take_atom(gram, basis, ints[child, 0], level, atom, n_rows, weights, parameters, states, child)
                 n_new += 1
             if n_new < beam_width:
@@ -323,9 +309,9 @@ def search_batch(
         Any array of integers as wide as the floats.
     out_support : ndarray of int32, shape (n_samples, n_nonzero)
         Chosen atoms in order of choice, then -1.
-    out_coefs : ndarray of float, shape (n_samples, n_levels, 2 * n_nonzero)
-        Coefficients, interleaved. One level: those of the full support. As many levels as
-        ``n_nonzero``: level ``s - 1`` has the coefficients of the first ``s`` atoms.
+    out_coefs : ndarray of complex, shape (n_samples, n_levels, n_nonzero)
+        Coefficients. One level: those of the full support. As many levels as ``n_nonzero``: level ``s - 1`` has the
+        coefficients of the first ``s`` atoms.
     out_left : ndarray of float, shape (n_samples,)
         Squared norms of the residuals, with errors of a few roundings of 1.
     out_needs_row : ndarray of bool, shape (n_samples,)
@@ -347,8 +333,9 @@ def search_batch(
     gains = np.empty(n_members, dtype=dtype)
     keys = np.empty(n_members, dtype=np.uint64)
     favorite = np.empty(n_members, dtype=np.int64)
-    chosen = allocate_chosen(n_nonzero, rows)
-    atom_norms2 = squared_norms(gram)
+    chosen = allocate_chosen(n_nonzero, rows, out_coefs)
+    # Read once for all rows: every entry is on another cache line.
+    atom_norms2 = np.diag(gram[:, 0])
     for k in range(n_samples):
         row, needs_row = rows[k], out_needs_row[k : k + 1]
         member, n_chosen = search(

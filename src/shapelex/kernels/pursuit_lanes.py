@@ -23,15 +23,14 @@ from shapelex.kernels.triangle import (
     UNSURE,
     allocate_chosen,
     meets_target,
-    refine,
-    solve_triangle,
+    solve_row,
     write_coefs,
 )
 
 # A lane of real numbers; shorter ones spend their time on starting loops, longer ones leave the cache.
 LANE_BYTES = 512
+# Maximum number of atoms times non-zeros; beyond it tiles of atoms win, see :mod:`shapelex.kernels.pursuit`.
 MAX_ENTRIES = 480
-"""Maximum number of atoms times non-zeros; beyond it tiles of atoms win, see :mod:`shapelex.kernels.pursuit`."""
 
 
 @kernel()
@@ -66,7 +65,8 @@ def compare_atom(state, atom, independent, by_correlation, best):
 def start_step(best, level, gain, state, progress, out_atoms, out_along):
     """Decide which rows take their leader; return how many.
 
-    ``progress`` holds the squared norms of the rows, what is left of them, and the numbers of atoms chosen. ``along``
+    ``progress`` holds the squared norms of the rows, what is left of them, the numbers of atoms chosen, and the inverse
+    of the smallest norm that a chosen atom had left. ``along``
     gets the weights of the rows along their new directions, and the inverse of what the leaders have left, which is 0
     for rows that have ended: so becomes everything that follows from it.
     """
@@ -85,6 +85,7 @@ def start_step(best, level, gain, state, progress, out_atoms, out_along):
         out_along[2 * lane + s] = inv_left
         progress[lane + s] -= square * inv_left
         progress[2 * lane + s] += one if is_going else zero
+        progress[3 * lane + s] = max(progress[3 * lane + s], inv_left)
         n_going += is_going
     return n_going
 
@@ -140,26 +141,18 @@ def read_lane(triangles, along, supports, s, n_chosen, out_chosen):
     """
     lane = lane_of(along)
     one = along.dtype.type(1)
+    lowest = one
     for level in range(n_chosen):
-        inv_norm = np.sqrt(along[level, 2 * lane + s])
+        inv_left = along[level, 2 * lane + s]
+        norm = one / np.sqrt(inv_left)
+        lowest = min(lowest, one / inv_left)
         out_chosen.support[level] = supports[level, s]
-        out_chosen.inv_diag[level] = inv_norm
-        out_chosen.target[0, level] = along[level, s] / inv_norm
-        out_chosen.target[1, level] = along[level, lane + s] / inv_norm
+        out_chosen.inv_diag[level] = one / norm
+        out_chosen.smallest_left[level] = lowest
+        out_chosen.target[level] = complex(along[level, s] * norm, along[level, lane + s] * norm)
         for i in range(level):
             norm = one / out_chosen.inv_diag[i]
-            out_chosen.triangle[level, 0, i] = triangles[level, i, s] * norm
-            out_chosen.triangle[level, 1, i] = triangles[level, i, lane + s] * norm
-
-
-@kernel(fastmath=FAST)
-def has_small_diagonal(along, s, n_chosen, threshold):
-    """Whether an atom of row `s` had less than `threshold` left when it was chosen."""
-    lane = lane_of(along)
-    largest = along.dtype.type(0)
-    for level in range(n_chosen):
-        largest = max(largest, along[level, 2 * lane + s])
-    return largest * threshold > 1
+            out_chosen.triangle[level, i] = complex(triangles[level, i, s] * norm, triangles[level, i, lane + s] * norm)
 
 
 @kernel()
@@ -186,12 +179,12 @@ def pursue_lanes_batch(
     basis = aligned_like(n_entries, rows).reshape((n_nonzero, n_atoms, 2 * lane + line))
     along = aligned_like(n_nonzero * 3 * lane, rows).reshape((n_nonzero, 3 * lane))
     best = aligned_like(3 * lane, rows)
-    progress = aligned_like(3 * lane, rows)
+    progress = aligned_like(4 * lane, rows)
     triangles = aligned_like(n_nonzero * n_nonzero * 2 * lane, rows).reshape((n_nonzero, n_nonzero, 2 * lane))
     coefs = aligned_like(n_nonzero * 2 * lane, rows).reshape((n_nonzero, 2 * lane))
     supports = np.empty((n_nonzero, lane), dtype=np.int64)
 
-    chosen = allocate_chosen(n_nonzero, rows)
+    chosen = allocate_chosen(n_nonzero, rows, out_coefs)
     independent = limits[INDEPENDENT]
     has_target = limits[TARGET] >= 0
     unsure_target = limits[TARGET] + limits[UNSURE]
@@ -200,22 +193,18 @@ def pursue_lanes_batch(
         n_here = min(lane, n_samples - first)
         if n_here < lane:
             state[:] = 0
-            progress[:] = 0
+        progress[:] = 0
         for s in range(n_here):
             progress[s] = 1
             progress[lane + s] = 1
-            progress[2 * lane + s] = 0
             for j in range(n_atoms):
                 state[j, s] = correlations[first + s, 2 * j]
                 state[j, lane + s] = correlations[first + s, 2 * j + 1]
         for j in range(n_atoms):
-            for s in range(lane):
-                state[j, 2 * lane + s] = gram[j, 0, j]
+            state[j, 2 * lane : 3 * lane] = gram[j, 0, j]
         for level in range(n_nonzero):
-            for s in range(lane):
-                best[s] = 0
-                best[lane + s] = 1
-                best[2 * lane + s] = 0
+            best[:] = 0
+            best[lane : 2 * lane] = 1
             for j in range(n_atoms):
                 compare_atom(state[j], dtype.type(j), independent, by_correlation, best)
             if has_target:
@@ -259,18 +248,10 @@ def pursue_lanes_batch(
             for s in range(n_here):
                 k = first + s
                 for level in range(n_solved):
-                    out_coefs[k, out_level, 2 * level] = coefs[level, s]
-                    out_coefs[k, out_level, 2 * level + 1] = coefs[level, lane + s]
-                for level in range(n_solved, n_nonzero):
-                    out_coefs[k, out_level, 2 * level] = 0
-                    out_coefs[k, out_level, 2 * level + 1] = 0
-                n_chosen = min(int(progress[2 * lane + s]), n_solved)
-                if not has_small_diagonal(along, s, n_chosen, limits[REFINE]):
-                    continue
-                if rows.shape[1] == 0:
-                    out_needs_row[k] = True
-                    continue
-                read_lane(triangles, along, supports, s, n_chosen, chosen)
-                solve_triangle(chosen.triangle, chosen.inv_diag, n_chosen, chosen.target, chosen.coef)
-                refine(rows[k], atoms, chosen, n_chosen)
-                write_coefs(chosen.coef, n_chosen, out_coefs[k, out_level])
+                    out_coefs[k, out_level, level] = complex(coefs[level, s], coefs[level, lane + s])
+                out_coefs[k, out_level, n_solved:] = 0
+                if progress[3 * lane + s] * limits[REFINE] > 1:
+                    n_chosen = min(int(progress[2 * lane + s]), n_solved)
+                    read_lane(triangles, along, supports, s, n_chosen, chosen)
+                    solve_row(rows[k], atoms, limits, chosen, n_chosen, out_needs_row[k : k + 1])
+                    write_coefs(chosen.coef, n_chosen, out_coefs[k, out_level])

@@ -1,6 +1,6 @@
-"""Sums over rows: their norms once centered, and what the update of a dictionary needs of their codes.
+"""Sums of atoms for rows, and sums over rows: their norms once centered, and what an update needs of their codes.
 
-Sums are added in double precision, in the order of the rows.
+Sums over rows are added in double precision, in their order. Complex numbers have real and imaginary parts interleaved.
 """
 
 import numpy as np
@@ -14,9 +14,8 @@ def accumulate_batch(support, coefs, rows, scales, weights, slopes, out_gram, ou
     """Add ``w s a* a^T``, ``w s a* x^T`` and the use ``w`` of atoms of every row.
 
     Row `k` has the atoms ``support[k]`` (negative entries are skipped), their weights ``coefs[k]`` in the code ``a``,
-    the vector ``x = scales[k] rows[k]``, the weight ``w = weights[k]`` and the slope ``s = slopes[k]``. Complex numbers
-    have real and imaginary parts interleaved: `out_gram` is (n_atoms, 2 * n_atoms), `out_products`
-    (n_atoms, 2 * n_coordinates).
+    the vector ``x = scales[k] rows[k]``, the weight ``w = weights[k]`` and the slope ``s = slopes[k]``. `out_gram` is
+    (n_atoms, 2 * n_atoms), `out_products` (n_atoms, 2 * n_coordinates).
     """
     n_samples, n_nonzero = support.shape
     n_reals = rows.shape[1]
@@ -59,8 +58,8 @@ def unit_scales_batch(rows, unit_shift, limits, out_scales):
 
     With ``v`` the unit vector along which translations move a row ``x``, the squared norm of the centered row is
     ``|x|² − |v* x|²``. It is finite exactly when the row is, up to overflow. `rows` (n_rows, 2 * n_coordinates) and
-    `unit_shift` have real and imaginary parts interleaved; `limits` are the smallest share of ``|x|²`` that must
-    remain, and the range of ``|x|²``.
+    `unit_shift` are interleaved; `limits` are the smallest share of ``|x|²`` that must remain, and the range of
+    ``|x|²``.
     """
     for k in range(rows.shape[0]):
         row = rows[k]
@@ -76,3 +75,32 @@ def unit_scales_batch(rows, unit_shift, limits, out_scales):
         # Comparisons with NaN are false.
         is_usable = remaining > limits[0] * total and limits[1] < total < limits[2]
         out_scales[k] = 1 / np.sqrt(remaining) if is_usable else 0.0
+
+
+@kernel(fastmath=FAST)
+def reconstruct_batch(support, coefs, atoms, out_rows):
+    """Write the sum of atoms of every row.
+
+    Parameters
+    ----------
+    support : ndarray of int32, shape (n_samples, n_nonzero)
+        Atoms; negative entries are skipped.
+    coefs : ndarray of float, shape (n_samples, 2 * n_nonzero)
+        Their weights.
+    atoms : ndarray of float, shape (n_atoms, 2 * n_coordinates)
+        The dictionary.
+    out_rows : ndarray of float, shape (n_samples, 2 * n_coordinates)
+        The sums.
+    """
+    # i times the atoms, see above.
+    turned = np.empty_like(atoms)
+    turned[:, 0::2], turned[:, 1::2] = -atoms[:, 1::2], atoms[:, 0::2]
+    out_rows[:] = 0
+    for k in range(support.shape[0]):
+        # Rows of arrays are indexed, not taken out: a view a step costs more than the sum of a short one.
+        for level in range(support.shape[1]):
+            j = support[k, level]
+            if j >= 0:
+                re, im = coefs[k, 2 * level], coefs[k, 2 * level + 1]
+                for n in range(out_rows.shape[1]):
+                    out_rows[k, n] += re * atoms[j, n] + im * turned[j, n]

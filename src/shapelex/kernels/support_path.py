@@ -23,13 +23,9 @@ def step_lattice(cost, switch_cost, size, starts, below, least, source):
     ``below[s, i]`` is subset `s` without its i-th atom. Of equally good predecessors, the support itself is taken.
     """
     first = starts[size]
-    n_subsets = starts[size + 1]
-    infinity = np.inf
-    for s in range(first):
-        least[s] = infinity
-    for s in range(first, n_subsets):
-        least[s] = cost[s - first]
-        source[s] = s - first
+    least[:first] = np.inf
+    least[first:] = cost
+    source[first:] = np.arange(len(cost))
     for level in range(size, 0, -1):
         for s in range(starts[level], starts[level + 1]):
             value = least[s]
@@ -71,16 +67,11 @@ def advance_batch(squares, switch_costs, size, starts, below, cost, out_pointers
     out_pointers : ndarray of int, shape (n_frames, n_supports)
         Gets the best support of the frame before, for each support of each frame.
     """
-    n_frames, n_supports = squares.shape
     first = starts[size]
     least = np.empty(starts[size + 1])
     source = np.empty(starts[size + 1], dtype=np.int64)
-    for t in range(n_frames):
+    for t in range(len(squares)):
         step_lattice(cost, switch_costs[t], size, starts, below, least, source)
-        smallest = np.inf
-        for s in range(n_supports):
-            cost[s] = least[first + s] + squares[t, s]
-            out_pointers[t, s] = source[first + s]
-            smallest = min(smallest, cost[s])
-        for s in range(n_supports):
-            cost[s] -= smallest
+        cost[:] = least[first:] + squares[t]
+        cost -= cost.min()
+        out_pointers[t] = source[first:]

@@ -13,8 +13,8 @@ from numba.extending import intrinsic
 _FEATURES = llvmlite.binding.get_host_cpu_features()
 _VECTOR_BITS = 512 if _FEATURES.get("avx512f") else 256 if _FEATURES.get("avx2") else 128
 _VECTORS = 4
+# Atoms of a tile times the bits of a float.
 TILE_BITS = _VECTORS * _VECTOR_BITS
-"""Atoms of a tile times the bits of a float."""
 
 
 @intrinsic
@@ -23,9 +23,9 @@ def step_tile(_, gram, basis, places, weights, state, parameters, g, b, level, c
 
     A tile of T atoms has T real parts, then T imaginary parts. It begins at ``gram[g]`` and ``state[corr]``; row `i` of
     the basis at ``basis[b + 2 T places[i]]``. ``state[left]`` are the norms left, ``state[score]`` gets the gains, or
-    the squares of the correlations. `weights` (2, n) are the entries of the new atom in the rows before. `parameters`
-    are the inverse norm of the new row, the two parts of its product with the shape, the least norm left of atoms that
-    count, and whether to score by correlation.
+    the squares of the correlations. `weights` are the interleaved entries of the new atom in the rows before.
+    `parameters` are the inverse norm of the new row, the two parts of its product with the shape, the least norm left
+    of atoms that count, and whether to score by correlation.
     """
     bits = gram.dtype.bitwidth
     width = _VECTOR_BITS // bits
@@ -38,7 +38,6 @@ def step_tile(_, gram, basis, places, weights, state, parameters, g, b, level, c
             for kind, value in zip(signature.args[:6], arguments[:6], strict=True)
         ]
         p_gram, p_basis, p_places, p_weights, p_state, p_parameters = (struct.data for struct in structs)
-        stride = cgutils.unpack_tuple(builder, structs[3].shape)[1]
         g, b, level, corr, left, score = arguments[6:]
         real = ir.DoubleType() if bits == 64 else ir.FloatType()
         vector, index = ir.VectorType(real, width), ir.IntType(64)
@@ -85,7 +84,7 @@ def step_tile(_, gram, basis, places, weights, state, parameters, g, b, level, c
             total.add_incoming(start, entry)
         builder.cbranch(builder.icmp_signed("<", i, level), body, end)
         builder.position_at_end(body)
-        w_re, w_im = scalar(p_weights, i), scalar(p_weights, builder.add(i, stride))
+        w_re, w_im = (scalar(p_weights, place(builder.add(i, i), part)) for part in range(2))
         minus_re, minus_im, plus_im = splat(builder.fneg(w_re)), splat(builder.fneg(w_im)), splat(w_im)
         at = row(i)
         old = [load(p_basis, place(at, part)) for part in parts]

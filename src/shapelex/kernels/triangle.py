@@ -1,7 +1,7 @@
 """Coefficients of a chosen support, from its triangular factor.
 
-In: the :class:`Chosen` atoms of a row. Out: coefficients and residuals. Complex numbers are pairs of reals: the real
-parts come first in the small arrays, and both parts alternate in rows and atoms.
+In: the :class:`Chosen` atoms of a row. Out: coefficients and residuals. Real and imaginary parts alternate in rows and
+atoms.
 
 Rows are needed only where rounding matters: to compare a residual with a target to the last digits, and to refine the
 weights of nearly dependent atoms. A caller without rows passes rows of length 0; ``needs_row`` is then set for a row
@@ -29,12 +29,11 @@ UNSURE = 5  # a squared residual is known to this
 
 
 class Chosen(NamedTuple):
-    """What is known of the atoms `d_l` that a row has chosen so far, in order of choice, and space to solve for them.
+    """What is known of the atoms `d_l` that a row has chosen so far, in order of choice, and their coefficients.
 
-    With `q_l` the orthonormal vectors that the atoms span: ``triangle[l, :, i] = q_i^H d_l`` for ``i < l``,
-    ``inv_diag[l] = 1 / (q_l^H d_l)``, ``target[:, l] = q_l^H x``, and ``smallest_left[l]`` is the smallest squared norm
-    that the first ``l + 1`` atoms had left when they were chosen. The last four arrays are workspace, of which
-    :func:`solve_row` leaves the coefficients in ``coef``.
+    With `q_l` the orthonormal vectors that the atoms span: ``triangle[l, i] = q_i^H d_l`` for ``i < l``,
+    ``inv_diag[l] = 1 / (q_l^H d_l)``, ``target[l] = q_l^H x``, and ``smallest_left[l]`` is the smallest squared norm
+    that the first ``l + 1`` atoms had left when they were chosen. :func:`solve_row` writes the coefficients ``coef``.
     """
 
     support: Any
@@ -43,25 +42,18 @@ class Chosen(NamedTuple):
     smallest_left: Any
     target: Any
     coef: Any
-    residual: Any
-    step: Any
-    update: Any
 
 
 @kernel()
-def allocate_chosen(n_nonzero, rows):
-    """Uninitialized arrays for up to `n_nonzero` atoms of one of the rows."""
-    dtype = rows.dtype
+def allocate_chosen(n_nonzero, rows, coefs):
+    """Uninitialized arrays for up to `n_nonzero` atoms of one of the rows, in the precision of rows and codes."""
     return Chosen(
         np.empty(n_nonzero, dtype=np.int64),
-        np.empty((n_nonzero, 2, n_nonzero), dtype=dtype),
-        np.empty(n_nonzero, dtype=dtype),
-        np.empty(n_nonzero, dtype=dtype),
-        np.empty((2, n_nonzero), dtype=dtype),
-        np.empty((2, n_nonzero), dtype=dtype),
-        np.empty(rows.shape[1], dtype=dtype),
-        np.empty((2, n_nonzero), dtype=dtype),
-        np.empty((2, n_nonzero), dtype=dtype),
+        np.empty((n_nonzero, n_nonzero), dtype=coefs.dtype),
+        np.empty(n_nonzero, dtype=rows.dtype),
+        np.empty(n_nonzero, dtype=rows.dtype),
+        np.empty(n_nonzero, dtype=coefs.dtype),
+        np.empty(n_nonzero, dtype=coefs.dtype),
     )
 
 
@@ -69,35 +61,28 @@ def allocate_chosen(n_nonzero, rows):
 def solve_triangle(triangle, inv_diag, n_chosen, target, out_coef):
     """Coefficients of the chosen atoms, by back substitution."""
     for level in range(n_chosen):
-        out_coef[0, level] = target[0, level]
-        out_coef[1, level] = target[1, level]
+        out_coef[level] = target[level]
     for level in range(n_chosen - 1, -1, -1):
-        re = out_coef[0, level] * inv_diag[level]
-        im = out_coef[1, level] * inv_diag[level]
-        out_coef[0, level] = re
-        out_coef[1, level] = im
+        out_coef[level] *= inv_diag[level]
         for i in range(level):
-            t_re, t_im = triangle[level, 0, i], triangle[level, 1, i]
-            out_coef[0, i] -= t_re * re - t_im * im
-            out_coef[1, i] -= t_re * im + t_im * re
+            out_coef[i] -= triangle[level, i] * out_coef[level]
 
 
 @kernel(fastmath=FAST)
-def residual_norm2(row, atoms, support, n_chosen, coef, out_residual):
+def residual_of(row, atoms, support, n_chosen, coef):
     """Residual of a row, from the row itself, and its squared norm."""
     n_reals = row.shape[0]
-    for n in range(n_reals):
-        out_residual[n] = row[n]
+    residual = row.copy()
     for i in range(n_chosen):
-        a_re, a_im = coef[0, i], coef[1, i]
+        a_re, a_im = coef[i].real, coef[i].imag
         atom = atoms[support[i]]
         for n in range(0, n_reals, 2):
-            out_residual[n] -= a_re * atom[n] - a_im * atom[n + 1]
-            out_residual[n + 1] -= a_re * atom[n + 1] + a_im * atom[n]
+            residual[n] -= a_re * atom[n] - a_im * atom[n + 1]
+            residual[n + 1] -= a_re * atom[n + 1] + a_im * atom[n]
     norm2 = row.dtype.type(0)
     for n in range(n_reals):
-        norm2 += out_residual[n] * out_residual[n]
-    return norm2
+        norm2 += residual[n] * residual[n]
+    return residual, norm2
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -114,8 +99,10 @@ def meets_target(left_norm2, limits, row, atoms, chosen, n_chosen, needs_row):
     if row.shape[0] == 0:
         needs_row[0] = True
         return True
-    solve_triangle(chosen.triangle, chosen.inv_diag, n_chosen, chosen.target, chosen.update)
-    return residual_norm2(row, atoms, chosen.support, n_chosen, chosen.update, chosen.residual) <= stop_norm2
+    coef = np.empty_like(chosen.coef)
+    solve_triangle(chosen.triangle, chosen.inv_diag, n_chosen, chosen.target, coef)
+    _, norm2 = residual_of(row, atoms, chosen.support, n_chosen, coef)
+    return norm2 <= stop_norm2
 
 
 @kernel(fastmath=FAST)
@@ -125,9 +112,9 @@ def refine(row, atoms, chosen, n_chosen):
     The Gram matrix squares the condition number; one step of refinement with the residual of the
     row (the corrected seminormal equations) recovers what that loses.
     """
-    triangle, inv_diag = chosen.triangle, chosen.inv_diag
-    coef, residual, step = chosen.coef, chosen.residual, chosen.step
-    residual_norm2(row, atoms, chosen.support, n_chosen, coef, residual)
+    triangle, inv_diag, coef = chosen.triangle, chosen.inv_diag, chosen.coef
+    residual, _ = residual_of(row, atoms, chosen.support, n_chosen, coef)
+    step, update = np.empty_like(coef), np.empty_like(coef)
     for level in range(n_chosen):
         re = row.dtype.type(0)
         im = row.dtype.type(0)
@@ -135,16 +122,13 @@ def refine(row, atoms, chosen, n_chosen):
         for n in range(0, row.shape[0], 2):
             re += atom[n] * residual[n] + atom[n + 1] * residual[n + 1]
             im += atom[n] * residual[n + 1] - atom[n + 1] * residual[n]
+        step[level] = complex(re, im)
         for i in range(level):
-            t_re, t_im = triangle[level, 0, i], triangle[level, 1, i]
-            re -= t_re * step[0, i] + t_im * step[1, i]
-            im -= t_re * step[1, i] - t_im * step[0, i]
-        step[0, level] = re * inv_diag[level]
-        step[1, level] = im * inv_diag[level]
-    solve_triangle(triangle, inv_diag, n_chosen, step, chosen.update)
+            step[level] -= np.conj(triangle[level, i]) * step[i]
+        step[level] *= inv_diag[level]
+    solve_triangle(triangle, inv_diag, n_chosen, step, update)
     for level in range(n_chosen):
-        coef[0, level] += chosen.update[0, level]
-        coef[1, level] += chosen.update[1, level]
+        coef[level] += update[level]
 
 
 @kernel(forceinline=True)
@@ -172,19 +156,17 @@ def solve_levels(row, atoms, limits, chosen, n_chosen, out_coefs, needs_row):
 @kernel(forceinline=True)
 def sum_of_squares(target, n_chosen):
     """Squared norm of the projection onto the chosen span."""
-    total = target.dtype.type(0)
+    total = target.real.dtype.type(0)
     for level in range(n_chosen):
-        total += target[0, level] * target[0, level] + target[1, level] * target[1, level]
+        total += target[level].real ** 2 + target[level].imag ** 2
     return total
 
 
 @kernel(forceinline=True)
 def write_coefs(coef, n_chosen, out_coefs):
-    """Interleave the parts of the coefficients, and pad with zeros."""
-    for level in range(out_coefs.shape[0] // 2):
-        used = level < n_chosen
-        out_coefs[2 * level] = coef[0, level] if used else 0
-        out_coefs[2 * level + 1] = coef[1, level] if used else 0
+    """Copy the coefficients, and pad with zeros."""
+    for level in range(out_coefs.shape[0]):
+        out_coefs[level] = coef[level] if level < n_chosen else 0
 
 
 @kernel(forceinline=True)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shapelex._typing import ComplexArray, DistanceKind, FloatArray, IntArray
+from shapelex.coding.blocks import code_present
 from shapelex.coding.coders import Coding, DictionaryCoder
 from shapelex.coding.cpu import MAX_PART_ROWS, RowCoder, count_threads, run_blocks
-from shapelex.coding.masked import code_present
 from shapelex.coding.torch.device_coder import DeviceCoder, DeviceWhitening, open_device
 from shapelex.kernels.statistics import accumulate_batch
 from shapelex.learning.sampling import IncompleteShapes
@@ -223,7 +223,7 @@ def _sum_on_device(shapes: Shapes, coding: Coding, distance: DistanceKind, keeps
     coder = DeviceCoder(coding, np.result_type(shapes.dtype, coding.atom_rows.dtype))
     import torch
 
-    from shapelex.kernels.torch.weights import densify, squares
+    from shapelex.kernels.torch.pursuit import densify, squares
 
     device, n_atoms = coder.device, coder.n_atoms
     atom_rows = coder.to_device(coding.atom_rows)

@@ -5,28 +5,24 @@ Supports are ``(B, n_nonzero)`` padded with −1, and weights those of the norma
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from math import comb
-from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from shapelex.kernels.torch.exact import SUPPORTS_AT_ONCE, best_supports, prepare_supports
 from shapelex.kernels.torch.fused import fused_exact, fused_polish, fused_pursuit
-from shapelex.kernels.torch.pursuit import beam_search, polish, pursue
-from shapelex.kernels.torch.weights import Block, Problem, densify, refine_weights, solve_support, squared_errors
-
-
-class TorchCoder(Protocol):
-    """Codes blocks of rows over the dictionary that it was made for."""
-
-    values_per_row: int
-    """Complex numbers of scratch memory per row, beyond rows, correlations and codes; decides the size of blocks."""
-
-    def code(self, block: Block) -> tuple[Tensor, Tensor]:
-        """Return supports and weights of a block."""
+from shapelex.kernels.torch.pursuit import (
+    Block,
+    Problem,
+    beam_search,
+    polish,
+    pursue,
+    refine_weights,
+    solve_support,
+    squared_errors,
+)
 
 
 class _Pursuit:
@@ -35,7 +31,8 @@ class _Pursuit:
     def __init__(
         self, problem: Problem, size: int, *, by_correlation: bool = False, is_among_supports: bool = False
     ) -> None:
-        self._problem, self._size, self._by_correlation = problem, size, by_correlation
+        self._problem = problem
+        self._pursue = partial(pursue, problem=problem, size=size, by_correlation=by_correlation)
         n_candidates = size if is_among_supports else 0
         self._fused = fused_pursuit(problem, size, by_correlation=by_correlation, n_candidates=n_candidates)
         self.values_per_row = 2 * size * len(problem.atoms) if self._fused is None else 0
@@ -43,64 +40,23 @@ class _Pursuit:
     def __call__(self, block: Block, candidates: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """Return supports, weights, and the squared norms that are left, to rounding."""
         if self._fused is None:
-            return self._pursue(block, candidates)
+            return self._pursue(block, candidates=candidates)
         support, coefs, lowest, left = self._fused(block, None if candidates is None else candidates.int())
         coefs = refine_weights(block, self._problem, support, coefs, lowest)
         if self._problem.has_target:
             # Within rounding of the target the true residual decides.
             unsure = torch.nonzero(lowest < 0)[:, 0]
             if len(unsure):
-                found, weights, _ = self._pursue(block[unsure], None)
+                found, weights, _ = self._pursue(block[unsure])
                 support[unsure], coefs[unsure] = found.int(), weights
         return support, coefs, left
 
-    def _pursue(self, block: Block, candidates: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        allowed = None
-        if candidates is not None:
-            marks = torch.ones_like(candidates, dtype=torch.bool)
-            allowed = densify(candidates, marks, len(self._problem.atoms))
-        return pursue(block, self._problem, self._size, by_correlation=self._by_correlation, allowed=allowed)
-
-
-class _Polish:
-    """Improves supports by exchanges of atoms: fused kernels where they apply."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-        self._fused = fused_polish(problem)
-        self._pursue = _Pursuit(problem, problem.n_nonzero, is_among_supports=True)
-        self.is_fused = self._fused is not None
-        self.values_per_row = 0 if self.is_fused else 20 * problem.n_nonzero * len(problem.atoms)
-
-    def pursue(self, block: Block) -> tuple[Tensor, Tensor]:
-        """Return supports of ORMP after exchanges, and their weights, by fused kernels."""
-        assert self._fused is not None
-        first, polished, first_left, n_exchanges = self._fused(block, None)
-        support, coefs, left = self._pursue(block, polished)
-        # What many rank-one updates promise may be lost to rounding.
-        is_broken = (n_exchanges > 0) & ~(left <= first_left + 16 * self._problem.limits.eps)
-        if bool(is_broken.any()):
-            broken = torch.nonzero(is_broken)[:, 0]
-            support[broken], coefs[broken], _ = self._pursue(block[broken], first[broken])
-        return support, coefs
-
-    def improve(self, block: Block, support: Tensor, coefs: Tensor) -> tuple[Tensor, Tensor]:
-        """Return codes that exchanges of atoms improve, and the given ones where they do not."""
-        polished = polish(block, self._problem, support) if self._fused is None else self._fused(block, support)[1]
-        changed = torch.nonzero((polished != support).any(dim=1))[:, 0]
-        if len(changed):
-            part = block[changed]
-            found, weights, _ = self._pursue(part, polished[changed])
-            given = support[changed], coefs[changed]
-            support[changed], coefs[changed] = _better_codes(part, self._problem, given, (found, weights), 0)
-        return support, coefs
-
 
 class SearchCoder:
-    """``"ormp"``, ``"omp"`` or ``"beam"``, and exchanges of atoms where they are asked for."""
+    """``"ormp"``, ``"omp"`` or ``"beam"``, and exchanges of atoms where asked for, by fused kernels if possible."""
 
     def __init__(self, problem: Problem, method: str) -> None:
-        self._polish = _Polish(problem) if problem.polishes else None
+        self._problem, self._method = problem, method
         self._search: Callable[[Block], tuple[Tensor, ...]]
         if method == "beam":
             code_size = partial(_code_by_beam, problem=problem)
@@ -109,16 +65,37 @@ class SearchCoder:
         else:
             pursuit = _Pursuit(problem, problem.n_nonzero, by_correlation=method == "omp")
             self._search, self.values_per_row = pursuit, pursuit.values_per_row
-        if self._polish is not None:
-            self.values_per_row += self._polish.values_per_row
-        self._is_one_kernel = method == "ormp" and self._polish is not None and self._polish.is_fused
+        if problem.polishes:
+            self._fused_polish = fused_polish(problem)
+            self._pursue_among = _Pursuit(problem, problem.n_nonzero, is_among_supports=True)
+            if self._fused_polish is None:
+                self.values_per_row += 20 * problem.n_nonzero * len(problem.atoms)
 
     def code(self, block: Block) -> tuple[Tensor, Tensor]:
         """Return supports and weights of a block."""
-        if self._polish is not None and self._is_one_kernel:
-            return self._polish.pursue(block)
+        if self._problem.polishes and self._fused_polish is not None and self._method == "ormp":
+            first, polished, first_left, n_exchanges = self._fused_polish(block, None)
+            support, coefs, left = self._pursue_among(block, polished)
+            # What many rank-one updates promise may be lost to rounding.
+            is_broken = (n_exchanges > 0) & ~(left <= first_left + 16 * self._problem.limits.eps)
+            if bool(is_broken.any()):
+                broken = torch.nonzero(is_broken)[:, 0]
+                support[broken], coefs[broken], _ = self._pursue_among(block[broken], first[broken])
+            return support, coefs
         support, coefs, *_ = self._search(block)
-        return (support, coefs) if self._polish is None else self._polish.improve(block, support, coefs)
+        return self._improve(block, support, coefs) if self._problem.polishes else (support, coefs)
+
+    def _improve(self, block: Block, support: Tensor, coefs: Tensor) -> tuple[Tensor, Tensor]:
+        """Return codes that exchanges of atoms improve, and the given ones where they do not."""
+        fused = self._fused_polish
+        polished = polish(block, self._problem, support) if fused is None else fused(block, support)[1]
+        changed = torch.nonzero((polished != support).any(dim=1))[:, 0]
+        if len(changed):
+            part = block[changed]
+            found, weights, _ = self._pursue_among(part, polished[changed])
+            given = support[changed], coefs[changed]
+            support[changed], coefs[changed] = _better_codes(part, self._problem, given, (found, weights), 0)
+        return support, coefs
 
 
 def _code_by_beam(block: Block, size: int, problem: Problem) -> tuple[Tensor, Tensor]:
@@ -137,7 +114,7 @@ class ExactCoder:
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._without_target = replace(problem, limits=replace(problem.limits, target=-1.0))
+        self._without_target = problem._replace(limits=problem.limits._replace(target=-1.0))
         n_atoms, n_nonzero = len(problem.atoms), problem.n_nonzero
         sizes = range(1, n_nonzero + 1) if problem.has_target else [n_nonzero]
         # The best support of one atom is what a pursuit finds.

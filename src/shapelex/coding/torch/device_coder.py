@@ -111,7 +111,7 @@ class DeviceCoder(DictionaryCoder):
 
     def __init__(self, coding: Coding, dtype: np.dtype[np.complexfloating]) -> None:
         self.device = open_device(coding.device)
-        from shapelex.kernels.torch.weights import Limits, Problem
+        from shapelex.kernels.torch.pursuit import Limits, Problem
 
         super().__init__(coding, "torch", dtype)
         gram = self.gram[:, 0, : self.n_atoms] + 1j * self.gram[:, 1, : self.n_atoms]
@@ -191,7 +191,7 @@ class DeviceCoder(DictionaryCoder):
         """
         from torch.nn.functional import pad
 
-        from shapelex.kernels.torch.weights import Block
+        from shapelex.kernels.torch.pursuit import Block
 
         # With a price on weights, atoms have more coordinates, which are 0 here.
         rows = pad(rows, (0, self._atoms.shape[1] - self.n_coordinates))

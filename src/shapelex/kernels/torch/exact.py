@@ -6,20 +6,19 @@ combinations as the rows of a matrix, the coordinates of all rows along all such
 the gain of a support is that of the support without its last atom, plus one squared coordinate.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from shapelex.kernels.torch.weights import Block, Problem, gather_gram, squares
+from shapelex.kernels.torch.pursuit import Block, Problem, gather_gram, squares
 
 # Supports of the largest size that are scored in one go: bounds the scratch memory, not the result.
 SUPPORTS_AT_ONCE = 16384
 
 
-@dataclass(frozen=True)
-class Supports:
+class Supports(NamedTuple):
     """All supports of one size, in lexicographic order.
 
     ``atoms`` has shape (n, size), ``parents`` the place of the support without its last atom among those of

@@ -8,18 +8,17 @@ too large.
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
 from math import comb, gcd
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from shapelex.kernels.torch.exact import extend_supports
-from shapelex.kernels.torch.weights import Block, Problem, squares
+from shapelex.kernels.torch.pursuit import Block, Problem, squares
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -45,8 +44,7 @@ _MOST_LAUNCHES = 16
 _MOST_TREE_BYTES = 1 << 31
 
 
-@dataclass(frozen=True)
-class _Layout:
+class _Layout(NamedTuple):
     """How the atoms of a row are distributed, see ``pursuit.cu``: the definitions in capitals there."""
 
     threads: int
@@ -113,8 +111,7 @@ def _cupy() -> Any:
     return cupy
 
 
-@dataclass(frozen=True)
-class _Kernel:
+class _Kernel(NamedTuple):
     """A compiled kernel of one of the files; calling it launches it on the current stream of torch."""
 
     function: Any
@@ -153,7 +150,7 @@ def _make_kernel(problem: Problem, file: str, name: str, size: int, layout: _Lay
         "N_COORDINATES": n_coordinates,
         "CORR_STRIDE": n_atoms,
     }
-    defines |= {part.upper(): value for part, value in asdict(layout).items()} | more
+    defines |= {part.upper(): value for part, value in layout._asdict().items()} | more
     return _compile(file, name, tuple(defines.items()), layout, device)
 
 
