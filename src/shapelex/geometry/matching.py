@@ -14,8 +14,8 @@ from shapelex.shapes.thumbnails import html_text
 if TYPE_CHECKING:
     import pandas as pd
 
+# An atom can be named where its distance to its matches is at most this fraction of the distance by chance.
 NAMED_RATIO = 0.5
-"""An atom can be named where its distance to its matches is at most this fraction of the distance by chance."""
 
 
 def matched_distances(first: ComplexArray, second: ComplexArray) -> FloatArray:

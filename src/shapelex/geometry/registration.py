@@ -488,5 +488,4 @@ def _closest_fractions(registered: ComplexArray, targets: ComplexArray, space: S
 
 def _angular_steps(n_points: int) -> ComplexArray:
     """Return ``2 pi i f / N`` for the signed frequencies ``f``."""
-    steps: ComplexArray = 2j * np.pi * fft.fftfreq(n_points)
-    return steps
+    return np.asarray(2j * np.pi * fft.fftfreq(n_points))

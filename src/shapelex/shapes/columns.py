@@ -14,19 +14,19 @@ from shapelex.shapes.files import FileArray, StoredRows, is_chunked, is_mapped
 Column = np.ndarray[Any, Any]
 AnyArray = TypeVar("AnyArray")
 
+# Beginning of the names of metadata among all columns; the others are ROLES.
 METADATA = "metadata:"
-"""Beginning of the names of metadata among all columns; the others are :data:`ROLES`."""
 
 _ROLE_TYPES: dict[str, Any] = {"ids": np.str_, "labels": np.str_, "sequence": np.int64}
 
+# Columns that have a meaning of their own.
 ROLES = tuple(_ROLE_TYPES)
-"""Columns that have a meaning of their own."""
 
+# Numbers for shapes without an entry, where that is not NaN.
 ABSENT = {"sequence": -1, f"{METADATA}frame": -1}
-"""Numbers for shapes without an entry, where that is not NaN."""
 
+# Column of the metadata with the number of frames per second; NaN where it is not known.
 FPS = "fps"
-"""Column of the metadata with the number of frames per second; NaN where it is not known."""
 
 # From here on, integers are not all numbers of double precision.
 EXACT = 2**53

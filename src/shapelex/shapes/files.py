@@ -12,8 +12,8 @@ import numpy as np
 from shapelex._typing import IntArray
 from shapelex.exceptions import ShapeFileError, ShapelexError, reason_of
 
+# Shapes of a block of a collection that is not in memory. It fixes the order of sums, and with it their rounding.
 BLOCK_ROWS = 8192
-"""Shapes of a block of a collection that is not in memory. It fixes the order of sums, and with it their rounding."""
 
 # Rows of a chunked file that are unpacked together, at least, and the maximum number of bytes of them that is kept.
 _UNPACKED_ROWS = 1 << 12

@@ -615,5 +615,4 @@ def _as_rows_wanted(key: Any, n_shapes: int) -> IntArray:
         raise TypeError(f"A set is indexed by a row number, a slice, a mask or a list of row numbers, got {key!r}.")
     if wanted.dtype.kind == "b" and len(wanted) != n_shapes:
         raise IndexError(f"The mask has {len(wanted)} entries, but the set has {n_shapes} shapes.")
-    numbers: IntArray = np.arange(n_shapes)[wanted]
-    return numbers
+    return np.asarray(np.arange(n_shapes)[wanted])

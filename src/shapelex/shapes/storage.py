@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+# Function that makes other configurations of the same space of some; name and first row are for error messages.
 Change = Callable[[ComplexArray, str, int], ComplexArray]
-"""Function that makes other configurations of the same space of some; name and first row are for error messages."""
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,16 @@ class Shapes(StoredRows):
     in error messages, and `kept` holds data that a backend keeps between two passes, such as tensors on a device.
     """
 
+    # Number of consecutive shapes, from a multiple of it on, that cost no more to read than one of them.
     stretch_rows = 1
-    """Number of consecutive shapes, from a multiple of it on, that cost no more to read than one of them."""
+    # Whether a shape can only be read after all shapes before it.
     is_sequential = False
-    """Whether a shape can only be read after all shapes before it."""
+    # Whether the configurations are one array of NumPy.
     is_in_memory = False
-    """Whether the configurations are one array of NumPy."""
+    # Whether passes are made by other processes.
     is_remote = False
-    """Whether passes are made by other processes."""
+    # Whether NaN stands for missing landmarks; else it is an error.
     allows_missing = False
-    """Whether NaN stands for missing landmarks; else it is an error."""
 
     shape: tuple[int, int]
 

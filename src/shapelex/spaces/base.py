@@ -323,8 +323,7 @@ class Space(ABC):
         .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes",
            SIAM Journal on Imaging Sciences (2020), arXiv:1903.11356.
         """
-        points: ComplexArray = (Z @ self.basis(t).T).astype(Z.dtype, copy=False)
-        return points
+        return (Z @ self.basis(t).T).astype(Z.dtype, copy=False)
 
     def parameters(self, n_parameters: int) -> FloatArray:
         """Equispaced curve parameters.
@@ -489,12 +488,10 @@ class Space(ABC):
 
     @cached_property
     def _center_weights(self) -> ComplexArray | FloatArray:
-        weights: ComplexArray | FloatArray = (self.gram @ self.shift).conj() / (self._shift_norm**2 or 1)
-        return weights
+        return (self.gram @ self.shift).conj() / (self._shift_norm**2 or 1)
 
     def _centers(self, configurations: ComplexArray) -> ComplexArray:
-        centers: ComplexArray = configurations @ self._center_weights.astype(configurations.dtype)
-        return centers
+        return configurations @ self._center_weights.astype(configurations.dtype)
 
     def _remove_centers(self, configurations: ComplexArray, centers: ComplexArray) -> ComplexArray:
         """Return new, centered rows. The caller may write into them."""
@@ -507,8 +504,7 @@ class Space(ABC):
     def _multiply_factor(self, configurations: ComplexArray) -> ComplexArray:
         if self._is_plain:
             return configurations
-        product: ComplexArray = configurations @ self._factor.astype(configurations.dtype).T
-        return product
+        return configurations @ self._factor.astype(configurations.dtype).T
 
 
 @dataclass(frozen=True)

@@ -120,8 +120,7 @@ class Landmarks(PointSpace):
         return isinstance(other, Landmarks) and other.n_points == self.n_points
 
     def _centers(self, configurations: ComplexArray) -> ComplexArray:
-        centers: ComplexArray = configurations.mean(axis=1)
-        return centers
+        return np.asarray(configurations.mean(axis=1))
 
     def _remove_centers(self, configurations: ComplexArray, centers: ComplexArray) -> ComplexArray:
         moved = configurations - centers[:, None]
@@ -270,8 +269,7 @@ class HermiteSpline(PointSpace):
         functions = np.eye(self.n_coordinates)
         positions, tangents = (functions[start + knots % self.n_points] for start in (0, self.n_points))
         parameters = check_parameter_range(t, self.closed) * self.n_intervals
-        values: FloatArray = CubicHermiteSpline(knots, positions, tangents)(parameters)
-        return values
+        return np.asarray(CubicHermiteSpline(knots, positions, tangents)(parameters))
 
     def reverse_rows(self, configurations: ComplexArray) -> ComplexArray:
         """Reverse stacked configurations, and with them the signs of their tangents."""
@@ -300,8 +298,7 @@ def spline_basis(t: ArrayLike, n_functions: int, degree: int, closed: bool) -> F
     else:
         inner = np.linspace(0.0, 1.0, n_functions - degree + 1)
         knots = np.concatenate([np.zeros(degree), inner, np.ones(degree)])
-    values: FloatArray = PiecewisePolynomial(knots, np.eye(n_functions)[numbers], degree)(parameters)
-    return values
+    return np.asarray(PiecewisePolynomial(knots, np.eye(n_functions)[numbers], degree)(parameters))
 
 
 def _periodic_gram(n_functions: int, degree: int) -> FloatArray:
@@ -317,8 +314,7 @@ def _periodic_gram(n_functions: int, degree: int) -> FloatArray:
     for place in range(1, order + 1):
         terms = ((-1) ** j * comb(order + 1, j) * (place - j) ** order for j in range(place + 1))
         column[(place - degree - 1) % n_functions] += Fraction(sum(terms), factorial(order))
-    gram: FloatArray = circulant([float(value / n_functions) for value in column])
-    return gram
+    return np.asarray(circulant([float(value / n_functions) for value in column]))
 
 
 def piecewise_gauss_legendre(breakpoints: FloatArray, n_nodes: int) -> tuple[FloatArray, FloatArray]:
