@@ -19,8 +19,7 @@ from shapelex.coding.masked import code_present
 from shapelex.coding.torch.device_coder import DeviceCoder, DeviceWhitening, open_device
 from shapelex.kernels.statistics import accumulate_batch
 from shapelex.learning.sampling import IncompleteShapes
-from shapelex.shapes.files import BLOCK_ROWS
-from shapelex.shapes.storage import Block, Shapes, TensorShapes
+from shapelex.shapes.storage import BLOCK_ROWS, Block, Shapes, TensorShapes
 from shapelex.spaces.base import read_only
 
 if TYPE_CHECKING:

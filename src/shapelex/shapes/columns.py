@@ -9,7 +9,7 @@ import numpy as np
 
 from shapelex._typing import ArrayLike, FloatArray, IntArray
 from shapelex.exceptions import ShapeInputError
-from shapelex.shapes.files import FileArray, StoredRows, is_chunked, is_mapped
+from shapelex.shapes.storage import FileArray, StoredRows, is_chunked, is_mapped
 
 Column = np.ndarray[Any, Any]
 AnyArray = TypeVar("AnyArray")
