@@ -199,8 +199,7 @@ def phases(products: ComplexArray) -> ComplexArray:
 
 def rotations_onto(rows: ComplexArray, base: ComplexArray) -> ComplexArray:
     """Return, as a column, the phases that rotate whitened pre-shapes as close as possible to `base`."""
-    rotations: ComplexArray = phases(np.vecdot(rows, base))[:, None].astype(rows.dtype, copy=False)
-    return rotations
+    return phases(np.vecdot(rows, base))[:, None].astype(rows.dtype, copy=False)
 
 
 def remove_along(base: ComplexArray, rows: ComplexArray) -> ComplexArray:

@@ -178,6 +178,5 @@ def _from_parts(sines: FloatArray, cosines: FloatArray, kind: DistanceKind) -> F
     if kind == "full":
         return np.minimum(sines, 1)
     if kind == "partial":
-        partial: FloatArray = sines * np.sqrt(2 / (1 + cosines))
-        return partial
+        return np.asarray(sines * np.sqrt(2 / (1 + cosines)))
     return np.arctan2(sines, cosines)

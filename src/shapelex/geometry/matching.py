@@ -143,15 +143,8 @@ class DictionaryStability:
         """
         import pandas as pd
 
-        return pd.DataFrame(
-            {
-                "atom": np.arange(len(self.distances)),
-                "distance": self.distances,
-                "chance": self.chance,
-                "ratio": self.ratio,
-                "can_be_named": self.can_be_named,
-            }
-        )
+        atoms = {"atom": np.arange(len(self.distances)), "distance": self.distances, "chance": self.chance}
+        return pd.DataFrame(atoms | {"ratio": self.ratio, "can_be_named": self.can_be_named})
 
     def __repr__(self) -> str:
         return f"<DictionaryStability: {self.summary()}>"

@@ -18,6 +18,7 @@ from shapelex.geometry.distances import row_distances
 from shapelex.geometry.means import full_mean, turned_along
 from shapelex.shapes.opening import read_configurations
 from shapelex.shapes.preparation import Preparation
+from shapelex.shapes.summary import counted
 from shapelex.shapes.thumbnails import html_text, html_with_thumbnails
 from shapelex.spaces import Landmarks, Space
 
@@ -97,12 +98,11 @@ class Registration:
     def __str__(self) -> str:
         before, after = (float(np.sqrt(np.mean(d**2))) for d in (self.distance_before, self.distance_after))
         n_moved = int(np.count_nonzero(self.shift))
-        n_shapes = len(self.shift)
         return (
-            f"{n_shapes} shape{_plural(n_shapes)} registered: {n_moved} start point{_plural(n_moved)} moved, "
+            f"{counted(len(self.shift), 'shape')} registered: {counted(n_moved, 'start point')} moved, "
             f"{np.count_nonzero(self.is_reversed)} reversed, {np.count_nonzero(self.is_mirrored)} mirrored.\n"
             f"RMS full distance to the target: {before:.4f} before, {after:.4f} after; "
-            f"{self.n_iter} iteration{_plural(self.n_iter)}{'' if self.converged else ', not converged'}."
+            f"{counted(self.n_iter, 'iteration')}{'' if self.converged else ', not converged'}."
         )
 
     __repr__ = __str__
@@ -223,8 +223,8 @@ def register(
     shift: IntArray | FloatArray = changes.shift
     if subsample:
         if to_mean:
-            fractions, mean, n_more, converged = _refine_with_mean(registered, targets[0], space, max_iter, converged)
-            targets, n_iter = mean[None], n_iter + n_more
+            fractions, mean, n_more, settled = _refine_with_mean(registered, targets[0], space, max_iter)
+            targets, n_iter, converged = mean[None], n_iter + n_more, converged and settled
         else:
             fractions = _closest_fractions(registered, targets, space)
         shift = np.where(fractions == 0, changes.shift, (changes.shift + fractions) % space.n_coordinates)
@@ -248,10 +248,6 @@ def register(
         if len(targets) == 1
         else None,
     )
-
-
-def _plural(count: int) -> str:
-    return "" if count == 1 else "s"
 
 
 def _given_targets(to: ArrayLike, n_shapes: int, space: Space) -> ComplexArray:
@@ -410,12 +406,12 @@ def _compare(configurations: ComplexArray, registered: ComplexArray, targets: Co
 
 
 def _refine_with_mean(
-    registered: ComplexArray, mean: ComplexArray, space: Space, max_iter: int, converged: bool
+    registered: ComplexArray, mean: ComplexArray, space: Space, max_iter: int
 ) -> tuple[FloatArray, ComplexArray, int, bool]:
     """Shift registered closed landmarks by fractions of a point, in turn with their mean.
 
     Returns the shifts, that of the first shape being 0, the mean of the shifted shapes, the iterations, and whether
-    the whole shifts had `converged` and the fractions settled to 1e-4 of a point.
+    the shifts settled to 1e-4 of a point.
     """
     n_shapes, n_points = registered.shape
     fractions: FloatArray = np.zeros(n_shapes)
@@ -425,12 +421,10 @@ def _refine_with_mean(
         following = _around_zero(following - following[0], n_points)
         moved = float(np.abs(_around_zero(following - fractions, n_points)).max())
         fractions = following
-        shifted = (
-            _shift_landmarks(space.preshapes(registered[rows]), fractions[rows]) for rows in _row_blocks(registered)
-        )
-        mean = mean_preshape(shifted, space)
+        blocks = ((space.preshapes(registered[rows]), fractions[rows]) for rows in _row_blocks(registered))
+        mean = mean_preshape((_shift_landmarks(*block) for block in blocks), space)
         if moved <= _FRACTION_TOL:
-            return fractions, mean, n_iter, converged
+            return fractions, mean, n_iter, True
     return fractions, mean, max_iter, False
 
 

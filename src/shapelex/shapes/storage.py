@@ -16,14 +16,7 @@ import numpy as np
 from shapelex._arrays import to_numpy
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import as_complex_rows, as_numeric_array, check_coordinate_count, check_number_type, layout_of
-from shapelex.exceptions import (
-    CoordinateCountError,
-    EmptySetError,
-    ShapeFileError,
-    ShapeInputError,
-    ShapelexError,
-    reason_of,
-)
+from shapelex.exceptions import EmptySetError, ShapeFileError, ShapeInputError, ShapelexError, reason_of
 from shapelex.spaces import Landmarks, Space
 
 if TYPE_CHECKING:
@@ -318,7 +311,7 @@ class ListShapes(Shapes):
         if not parts:
             raise EmptySetError(f"{name} holds only empty blocks: give at least one shape.")
         for part in parts:
-            _check_width(part.shape[1], parts[0].shape[1], part.name)
+            check_coordinate_count(part.shape[1], parts[0].shape[1], part.name, "first block")
         self._parts, self._last_part = parts, parts[0]
         self._starts = np.cumsum([0, *map(len, parts)]).tolist()
         shape = int(self._starts[-1]), parts[0].shape[1]
@@ -391,7 +384,7 @@ class StreamShapes(Shapes):
             if len(array):
                 rows = as_complex_rows(array, name=name)
                 width = width or rows.shape[1]
-                _check_width(rows.shape[1], width, name)
+                check_coordinate_count(rows.shape[1], width, name, "first block")
                 yield rows
 
     def _rewind(self) -> None:
@@ -418,13 +411,6 @@ class TensorShapes(Shapes):
     def read(self, start: int, stop: int) -> ComplexArray:
         """Return some configurations in the memory of the host."""
         return to_numpy(self.tensor[start:stop]).astype(self.dtype, copy=False)
-
-
-def _check_width(width: int, expected: int, name: str) -> None:
-    if width != expected:
-        raise CoordinateCountError(
-            f"{name} has {width} coordinates per shape, but the first block has {expected}: all blocks need the same."
-        )
 
 
 def _hash_part(part: Shapes) -> list[str]:
