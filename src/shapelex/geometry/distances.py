@@ -18,12 +18,7 @@ _BLOCK_ENTRIES = 2_000_000
 
 @keeps_array_kind
 def distance(
-    z: ArrayLike,
-    w: ArrayLike,
-    kind: DistanceKind = "full",
-    space: Space | None = None,
-    *,
-    missing: str = "error",
+    z: ArrayLike, w: ArrayLike, kind: DistanceKind = "full", space: Space | None = None, *, missing: str = "error"
 ) -> Any:
     """Distance between the shapes of `z` and `w`, row by row.
 

@@ -218,7 +218,7 @@ def register(
     else:
         changes = curves.settle(targets)
     registered = np.empty_like(configurations)
-    for rows in _row_blocks(configurations):
+    for rows in _row_blocks(*configurations.shape):
         registered[rows] = changes.of(rows).apply(configurations[rows], space)
     shift: IntArray | FloatArray = changes.shift
     if subsample:
@@ -228,7 +228,7 @@ def register(
         else:
             fractions = _closest_fractions(registered, targets, space)
         shift = np.where(fractions == 0, changes.shift, (changes.shift + fractions) % space.n_coordinates)
-        for rows in _row_blocks(registered):
+        for rows in _row_blocks(*registered.shape):
             registered[rows] = _shift_landmarks(registered[rows], fractions[rows])
     rotation, before, after = _compare(configurations, registered, targets, space)
     resampling = getattr(getattr(Z, "preparation", None), "resampling", None)
@@ -319,9 +319,8 @@ class _Curves:
         """Yield blocks of the shapes of some numbers, all by default, as pre-shapes."""
         numbers = np.arange(len(self.configurations)) if numbers is None else numbers
         space = self.search.space
-        n_rows = max(1, _BLOCK_ENTRIES // max(space.n_coordinates, self.search.n_changes))
-        for start in range(0, len(numbers), n_rows):
-            block = numbers[start : start + n_rows]
+        for rows in _row_blocks(len(numbers), max(space.n_coordinates, self.search.n_changes)):
+            block = numbers[rows]
             yield block, space.preshapes(self.configurations[block], first_row=int(block[0]))
 
     def _descend(self, mean: ComplexArray, max_iter: int) -> tuple[ComplexArray, int, bool, float]:
@@ -388,16 +387,16 @@ def mean_preshape(blocks: Iterable[ComplexArray], space: Space) -> ComplexArray:
     return np.asarray(space.unwhiten_rows(turned_along(mean, first[0]).astype(first.dtype)[None])[0])
 
 
-def _row_blocks(Z: ComplexArray, n_entries: int = 1) -> Iterator[slice]:
-    """Yield consecutive rows of which each needs memory for `n_entries` numbers per coordinate."""
-    n_rows = max(1, _BLOCK_ENTRIES // (n_entries * int(Z.shape[1])))
-    return (slice(start, min(start + n_rows, len(Z))) for start in range(0, len(Z), n_rows))
+def _row_blocks(n_rows: int, n_entries: int) -> Iterator[slice]:
+    """Yield consecutive rows, of which each needs memory for so many numbers."""
+    step = max(1, _BLOCK_ENTRIES // n_entries)
+    return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 
 def _compare(configurations: ComplexArray, registered: ComplexArray, targets: ComplexArray, space: Space) -> FloatArray:
     """Return the rotations of registered shapes onto their targets, and the full distances before and after."""
     found = []
-    for rows in _row_blocks(registered):
+    for rows in _row_blocks(*registered.shape):
         end = space.unit_rows(targets[rows] if len(targets) > 1 else targets)
         before, after = space.unit_rows(configurations[rows]), space.unit_rows(registered[rows])
         rotations = np.angle(phases(np.vecdot(after, end)))
@@ -421,7 +420,7 @@ def _refine_with_mean(
         following = _around_zero(following - following[0], n_points)
         moved = float(np.abs(_around_zero(following - fractions, n_points)).max())
         fractions = following
-        blocks = ((space.preshapes(registered[rows]), fractions[rows]) for rows in _row_blocks(registered))
+        blocks = ((space.preshapes(registered[rows]), fractions[rows]) for rows in _row_blocks(*registered.shape))
         mean = mean_preshape((_shift_landmarks(*block) for block in blocks), space)
         if moved <= _FRACTION_TOL:
             return fractions, mean, n_iter, True
@@ -458,7 +457,7 @@ def _closest_fractions(registered: ComplexArray, targets: ComplexArray, space: S
     order = np.argsort(np.abs(grid), kind="stable")
     duals = fft.fft(targets.astype(np.complex128)).conj() / n_points
     found: FloatArray = np.empty(n_shapes)
-    for rows in _row_blocks(registered, _GRID_STEPS):
+    for rows in _row_blocks(n_shapes, n_grid):
         preshapes = space.preshapes(registered[rows]).astype(np.complex128)
         terms = fft.fft(preshapes) * (duals[rows] if len(duals) > 1 else duals)
         padded = np.zeros((len(terms), n_grid), dtype=np.complex128)

@@ -197,9 +197,7 @@ class Space(ABC):
 
     def preshapes(self, configurations: ComplexArray, name: str = "Z", first_row: int = 0) -> ComplexArray:
         """Return the pre-shapes of stacked configurations that are known to be finite; see :meth:`preshape`."""
-        moved, _, sizes = self._center_and_measure(configurations, name, first_row)
-        moved /= sizes
-        return moved
+        return self.unit_rows(configurations, name, first_row, whitened=False)
 
     @one_or_many
     def whiten(self, Z: ComplexArray) -> ComplexArray:
@@ -228,11 +226,18 @@ class Space(ABC):
         """
         return self.unit_rows(self._check(Z, name, first_row)[0], name, first_row)
 
-    def unit_rows(self, configurations: ComplexArray, name: str = "Z", first_row: int = 0) -> ComplexArray:
-        """Return pre-shapes as whitened rows, of stacked configurations that are known to be finite."""
-        _, rows, sizes = self._center_and_measure(configurations, name, first_row)
-        rows /= sizes
-        return rows
+    def unit_rows(
+        self, configurations: ComplexArray, name: str = "Z", first_row: int = 0, *, whitened: bool = True
+    ) -> ComplexArray:
+        """Return pre-shapes, as whitened rows or not, of stacked configurations that are known to be finite."""
+        centers = self._centers(configurations)
+        moved = self._remove_centers(configurations, centers)
+        rows = self._multiply_factor(moved)
+        sizes = row_norms(rows)
+        check_not_collapsed(sizes, np.abs(centers) * sizes.dtype.type(self._shift_norm), name, first_row)
+        preshapes = rows if whitened else moved
+        preshapes /= sizes[:, None]
+        return preshapes
 
     @one_or_many
     def unwhiten(self, X: ComplexArray) -> ComplexArray:
@@ -456,17 +461,6 @@ class Space(ABC):
     def _check(self, Z: ArrayLike, name: str = "Z", first_row: int = 0) -> tuple[ComplexArray, bool]:
         self.check_space_of(Z, name)
         return as_configurations(Z, name=name, n_coordinates=self.n_coordinates, first_row=first_row)
-
-    def _center_and_measure(
-        self, configurations: ComplexArray, name: str, first_row: int
-    ) -> tuple[ComplexArray, ComplexArray, FloatArray]:
-        """Return centered configurations, the same whitened, and their norms as a column; refuse collapsed shapes."""
-        centers = self._centers(configurations)
-        moved = self._remove_centers(configurations, centers)
-        rows = self._multiply_factor(moved)
-        sizes = row_norms(rows)
-        check_not_collapsed(sizes, np.abs(centers) * sizes.dtype.type(self._shift_norm), name, first_row)
-        return moved, rows, sizes[:, None]
 
     @cached_property
     def _factor(self) -> ComplexArray | FloatArray:

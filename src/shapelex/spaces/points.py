@@ -27,6 +27,7 @@ class PointSpace(Space):
     """A space whose configurations hold the same number of coordinates for each of ``n_points`` points."""
 
     n_points: int
+    degree: int
     coordinates_per_point: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -44,6 +45,37 @@ class PointSpace(Space):
         shift = np.zeros(self.n_coordinates)
         shift[: self.n_points] = 1
         return read_only(shift)
+
+    def basis(self, t: ArrayLike) -> FloatArray:
+        """Evaluate the basis functions: uniform B-splines, which are hat functions where the degree is 1.
+
+        Those of a closed curve are centered and periodic, ``phi_n(t) = Σ_k beta(M t − n − k M)``. Those of an open one
+        have knots that repeat at the ends, so that it starts and ends at points.
+
+        Parameters
+        ----------
+        t : array_like of float, shape (n_parameters,)
+            Curve parameters in [0, 1]; any real number on a closed curve.
+
+        Returns
+        -------
+        ndarray of float, shape (n_parameters, n_points)
+            Values ``phi_n(t_p)``.
+        """
+        # scipy.interpolate takes longer to import than all the rest together.
+        from scipy.interpolate import BSpline as PiecewisePolynomial
+
+        degree, parameters, numbers = self.degree, check_parameter_range(t, self.closed), np.arange(self.n_points)
+        if self.closed:
+            # Functions one support beyond both ends reach into [0, M]; they count as those of their numbers modulo M.
+            margin = degree // 2 + 1
+            numbers = np.arange(-margin, self.n_points + margin + 1) % self.n_points
+            knots = np.arange(len(numbers) + degree + 1) - (margin + (degree + 1) / 2)
+            parameters = parameters * self.n_points
+        else:
+            inner = np.linspace(0.0, 1.0, self.n_points - degree + 1)
+            knots = np.concatenate([np.zeros(degree), inner, np.ones(degree)])
+        return np.asarray(PiecewisePolynomial(knots, np.eye(self.n_points)[numbers], degree)(parameters))
 
     def roll_rows(self, configurations: ComplexArray, s: ArrayLike) -> ComplexArray:
         """Start stacked configurations at their point `s`, one for all or one per shape."""
@@ -94,27 +126,13 @@ class Landmarks(PointSpace):
 
     n_points: int
     closed: bool = False
+    degree = 1
     _is_plain: ClassVar[bool] = True
 
     @cached_property
     def gram(self) -> FloatArray:
         """Matrix ``Phi`` of the Hermitian product: the identity."""
         return read_only(np.eye(self.n_points))
-
-    def basis(self, t: ArrayLike) -> FloatArray:
-        """Evaluate the hat functions of the polygon.
-
-        Parameters
-        ----------
-        t : array_like of float, shape (n_parameters,)
-            Curve parameters in [0, 1].
-
-        Returns
-        -------
-        ndarray of float, shape (n_parameters, n_points)
-            Values of the hat functions.
-        """
-        return spline_basis(t, self.n_points, 1, self.closed)
 
     # Whether outlines are closed changes neither the product nor the shift.
     def _has_product_of(self, other: Space) -> bool:
@@ -185,21 +203,6 @@ class BSpline(PointSpace):
         values = self.basis(nodes)
         gram = values.T @ (weights[:, None] * values)
         return read_only((gram + gram.T) / 2)
-
-    def basis(self, t: ArrayLike) -> FloatArray:
-        """Evaluate the basis functions.
-
-        Parameters
-        ----------
-        t : array_like of float, shape (n_parameters,)
-            Curve parameters in [0, 1]; any real number on a closed curve.
-
-        Returns
-        -------
-        ndarray of float, shape (n_parameters, n_points)
-            Values ``phi_n(t_p)``.
-        """
-        return spline_basis(t, self.n_points, self.degree, self.closed)
 
 
 @dataclass(frozen=True)
@@ -279,31 +282,8 @@ class HermiteSpline(PointSpace):
         return turned
 
 
-def spline_basis(t: ArrayLike, n_functions: int, degree: int, closed: bool) -> FloatArray:
-    """Return uniform B-splines at parameters: centered and periodic where closed, else clamped at both ends.
-
-    Closed: ``phi_n(t) = Σ_k beta(M t − n − k M)``. Open: the knots at the ends repeat, so that curves start and end at
-    control points.
-    """
-    # scipy.interpolate takes longer to import than all the rest together.
-    from scipy.interpolate import BSpline as PiecewisePolynomial
-
-    parameters = check_parameter_range(t, closed)
-    numbers = np.arange(n_functions)
-    if closed:
-        # Functions one support beyond both ends reach into [0, M]; they count as those of their numbers modulo M.
-        margin = degree // 2 + 1
-        numbers = np.arange(-margin, n_functions + margin + 1) % n_functions
-        knots = np.arange(len(numbers) + degree + 1) - (margin + (degree + 1) / 2)
-        parameters = parameters * n_functions
-    else:
-        inner = np.linspace(0.0, 1.0, n_functions - degree + 1)
-        knots = np.concatenate([np.zeros(degree), inner, np.ones(degree)])
-    return np.asarray(PiecewisePolynomial(knots, np.eye(n_functions)[numbers], degree)(parameters))
-
-
 def _periodic_gram(n_functions: int, degree: int) -> FloatArray:
-    """Return the exact Gram matrix of the closed :func:`spline_basis`, a circulant.
+    """Return the exact Gram matrix of closed B-splines, a circulant.
 
     ``<phi_n, phi_m> = Σ_k beta_{2d+1}(n − m + k M) / M``, because two B-splines of degree d convolve to one of degree
     2d + 1, here at integers. Integers hold every term, so the entries are rounded once.
