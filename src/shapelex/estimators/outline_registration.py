@@ -11,9 +11,9 @@ from shapelex._typing import ArrayLike, ComplexArray
 from shapelex.estimators.base import ShapeEstimator, all_or_nothing
 from shapelex.geometry import Registration, register
 from shapelex.shapes import ShapeSet
+from shapelex.shapes.opening import choose_space
 from shapelex.shapes.storage import Shapes
 from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.base import choose_space
 
 
 class OutlineEstimator(ShapeEstimator):

@@ -9,8 +9,8 @@ from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_complex_rows, as_numeric_array, check_same_count
 from shapelex.exceptions import SpaceError
 from shapelex.geometry.missing import shared_pairs, unit_rows
+from shapelex.shapes.opening import choose_space
 from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.base import choose_space
 
 
 @keeps_array_kind

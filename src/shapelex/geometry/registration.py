@@ -231,10 +231,11 @@ def register(
         for rows in _row_blocks(*registered.shape):
             registered[rows] = _shift_landmarks(registered[rows], fractions[rows])
     rotation, before, after = _compare(configurations, registered, targets, space)
+    shared = targets[0] if len(targets) == 1 else None
     resampling = getattr(getattr(Z, "preparation", None), "resampling", None)
     return Registration(
         configurations=registered,
-        target=targets[0] if len(targets) == 1 else targets,
+        target=targets if shared is None else shared,
         shift=shift,
         is_reversed=changes.is_reversed,
         is_mirrored=changes.is_mirrored,
@@ -244,9 +245,7 @@ def register(
         n_iter=n_iter,
         converged=converged,
         space=space,
-        preparation=Preparation(resampling, targets[0], **changeable, subsample=subsample)
-        if len(targets) == 1
-        else None,
+        preparation=None if shared is None else Preparation(resampling, shared, **changeable, subsample=subsample),
     )
 
 

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from shapelex._arrays import is_foreign, is_tensor, to_numpy
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_complex_rows, as_configurations, check_sample_weight, is_data_frame
-from shapelex.exceptions import ArrayTypeError, ShapeInputError
+from shapelex.exceptions import ArrayTypeError, ParameterTypeError, ShapeInputError
 from shapelex.shapes import storage
 from shapelex.shapes.storage import ArrayShapes, Shapes, is_chunked, is_mapped
 from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.base import choose_space
 
 # Sums of weighted squares stay far from overflow and underflow, in single precision too.
 _WEIGHT_RANGE = 1e12
@@ -53,6 +53,18 @@ def read_configurations(X: Any, space: Space | None = None, name: str = "X") -> 
     """Return configurations in memory, checked to be finite, and their space; see :func:`as_shapes`."""
     shapes = as_shapes(X, space, name=name)
     return as_configurations(shapes[:], name=name)[0], shapes.space
+
+
+def choose_space(space: Space | None, Z: ArrayLike) -> Space | None:
+    """Return `space`, or that of a set of shapes `Z` when none is given; None leaves it to the caller."""
+    if space is None:
+        own = getattr(Z, "space", None)
+        return own if isinstance(own, Space) else None
+    if not isinstance(space, Space):
+        raise ParameterTypeError(
+            f"{parameter('space')} must be a space such as BSpline(40), or None for landmarks, got {space!r}."
+        )
+    return space
 
 
 def open_storage(X: Any, space: Space | None, name: str) -> Shapes:

@@ -19,14 +19,7 @@ from shapelex._validation import (
     check_same_count,
     name_rows,
 )
-from shapelex.exceptions import (
-    NonFiniteError,
-    ParameterTypeError,
-    ShapeInputError,
-    SpaceError,
-    UndeterminedFitError,
-    UnsupportedBySpaceError,
-)
+from shapelex.exceptions import ShapeInputError, SpaceError, UndeterminedFitError, UnsupportedBySpaceError
 
 AnyArray = TypeVar("AnyArray", bound=np.ndarray[Any, Any])
 AnySpace = TypeVar("AnySpace", bound="Space")
@@ -522,36 +515,6 @@ class PlainRows(Space):
     def basis(self, t: ArrayLike) -> FloatArray:  # noqa: ARG002
         """Refuse, because plain rows are not curves."""
         raise UnsupportedBySpaceError("PlainRows are not curves.")
-
-
-def choose_space(space: Space | None, Z: ArrayLike) -> Space | None:
-    """Return `space`, or that of a set of shapes `Z` when none is given; None leaves it to the caller."""
-    if space is None:
-        own = getattr(Z, "space", None)
-        return own if isinstance(own, Space) else None
-    if not isinstance(space, Space):
-        raise ParameterTypeError(
-            f"{parameter('space')} must be a space such as BSpline(40), or None for landmarks, got {space!r}."
-        )
-    return space
-
-
-def check_parameter_range(t: ArrayLike, closed: bool) -> FloatArray:
-    """Return curve parameters in [0, 1]; those of closed curves are taken modulo 1."""
-    parameters = np.atleast_1d(as_numeric_array(t, "t"))
-    if np.iscomplexobj(parameters) or parameters.ndim != 1:
-        raise ShapeInputError(
-            f"t must be a list of real parameters, got shape {parameters.shape}, dtype {parameters.dtype}."
-        )
-    is_finite = np.isfinite(parameters)
-    if not is_finite.all():
-        raise NonFiniteError(f"t must be finite, but parameter {np.argmin(is_finite)} is not.")
-    values: FloatArray = parameters.astype(np.float64)
-    if closed:
-        return values % 1.0
-    if values.size and (values.min() < 0 or values.max() > 1):
-        raise ShapeInputError(f"t must lie between 0 and 1 on an open curve, got {values.min():g} to {values.max():g}.")
-    return values
 
 
 def row_norms(rows: ComplexArray) -> FloatArray:

@@ -11,8 +11,8 @@ import numpy as np
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ColumnLayout, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_choice, check_count, check_flag, points_to_complex
-from shapelex.exceptions import ArrayTypeError, RealLayoutError, ShapeInputError, SpaceError
-from shapelex.spaces.base import Space, check_parameter_range, read_only
+from shapelex.exceptions import ArrayTypeError, NonFiniteError, RealLayoutError, ShapeInputError, SpaceError
+from shapelex.spaces.base import Space, read_only
 
 # Beyond it double precision holds no basis; the exact Gram matrix would only take long.
 _MAX_DEGREE = 50
@@ -280,6 +280,24 @@ class HermiteSpline(PointSpace):
         turned = super().reverse_rows(configurations)
         turned[:, self.n_points :] *= -1
         return turned
+
+
+def check_parameter_range(t: ArrayLike, closed: bool) -> FloatArray:
+    """Return curve parameters in [0, 1]; those of closed curves are taken modulo 1."""
+    parameters = np.atleast_1d(as_numeric_array(t, "t"))
+    if np.iscomplexobj(parameters) or parameters.ndim != 1:
+        raise ShapeInputError(
+            f"t must be a list of real parameters, got shape {parameters.shape}, dtype {parameters.dtype}."
+        )
+    is_finite = np.isfinite(parameters)
+    if not is_finite.all():
+        raise NonFiniteError(f"t must be finite, but parameter {np.argmin(is_finite)} is not.")
+    values: FloatArray = parameters.astype(np.float64)
+    if closed:
+        return values % 1.0
+    if values.size and (values.min() < 0 or values.max() > 1):
+        raise ShapeInputError(f"t must lie between 0 and 1 on an open curve, got {values.min():g} to {values.max():g}.")
+    return values
 
 
 def _periodic_gram(n_functions: int, degree: int) -> FloatArray:
