@@ -386,10 +386,10 @@ def mean_preshape(blocks: Iterable[ComplexArray], space: Space) -> ComplexArray:
     return np.asarray(space.unwhiten_rows(turned_along(mean, first[0]).astype(first.dtype)[None])[0])
 
 
-def _row_blocks(n_rows: int, n_entries: int) -> Iterator[slice]:
-    """Yield consecutive rows, of which each needs memory for so many numbers."""
+def _row_blocks(n_rows: int, n_entries: int) -> list[slice]:
+    """Return blocks of consecutive rows, of which each needs memory for so many numbers."""
     step = max(1, _BLOCK_ENTRIES // n_entries)
-    return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
+    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
 
 def _compare(configurations: ComplexArray, registered: ComplexArray, targets: ComplexArray, space: Space) -> FloatArray:

@@ -10,7 +10,6 @@ import numpy as np
 from shapelex._typing import ArrayLike, FloatArray, IntArray
 from shapelex.exceptions import ShapeInputError
 from shapelex.shapes.storage import FileArray, StoredRows, is_chunked, is_mapped
-from shapelex.spaces.base import read_only
 
 Column = np.ndarray[Any, Any]
 AnyArray = TypeVar("AnyArray")
@@ -133,7 +132,10 @@ def _check_entries(shape: tuple[int, ...], dtype: np.dtype[Any], n_shapes: int, 
 
 def read_only_view(array: AnyArray) -> AnyArray:
     """Return a read-only view of an array; a Dask array, which is always read-only, as it is."""
-    return read_only(array.view()) if isinstance(array, np.ndarray) else array
+    if isinstance(array, np.ndarray):
+        array = array.view()
+        array.flags.writeable = False
+    return array
 
 
 def column_from_values(values: Sequence[Any]) -> Column:

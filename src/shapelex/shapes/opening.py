@@ -69,6 +69,8 @@ def choose_space(space: Space | None, Z: ArrayLike) -> Space | None:
 
 def open_storage(X: Any, space: Space | None, name: str) -> Shapes:
     """Return anything that holds shapes as a collection; see :func:`as_shapes`."""
+    if isinstance(X, np.ndarray) and X.ndim > 1 and not is_mapped(X):
+        return ArrayShapes(as_complex_rows(X, name=name), space, name=name)
     if isinstance(X, Shapes):
         return X.in_space(X.space if space is None else space)
     # Dask is not imported to find out whether it is there.
