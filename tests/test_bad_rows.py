@@ -11,7 +11,7 @@ import pytest
 import shapelex as sx
 from shapelex.exceptions import CollapsedShapeError, NonFiniteError
 from shapelex.learning import one_pass
-from shapelex.shapes import files, storage
+from shapelex.shapes import storage
 from tests.devices import on_devices
 from tests.test_matrix import CALLS, KINDS, N_SHAPES, SETS, SPACES, Cell, make_shapes
 
@@ -34,7 +34,7 @@ def some_of(names):
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
     """Let all shapes outside memory be several blocks, and all passes several parts."""
-    for module in (files, storage, one_pass):
+    for module in (storage, one_pass):
         monkeypatch.setattr(module, "BLOCK_ROWS", 16)
     monkeypatch.setattr(one_pass, "MAX_PART_ROWS", 7)
 

@@ -139,13 +139,11 @@ def points_to_complex(points: np.ndarray[Any, Any]) -> ComplexArray:
     return configurations
 
 
-def check_coordinate_count(n_found: int, n_expected: int, name: str) -> None:
-    """Refuse configurations of another number of coordinates than their space."""
+def check_coordinate_count(n_found: int, n_expected: int, name: str, of: str = "space") -> None:
+    """Refuse configurations of another number of coordinates than their space, or the first block of a collection."""
     if n_found != n_expected:
-        raise CoordinateCountError(
-            f"{name} has {n_found} coordinates per shape, but the space has {n_expected}: use a space of "
-            f"{n_found} coordinates, or other shapes."
-        )
+        fix = f"use a space of {n_found} coordinates, or other shapes" if of == "space" else "all blocks need the same"
+        raise CoordinateCountError(f"{name} has {n_found} coordinates per shape, but the {of} has {n_expected}: {fix}.")
 
 
 def as_incomplete_configurations(

@@ -23,9 +23,9 @@ from shapelex.exceptions import (
 from shapelex.geometry import mean_shape
 from shapelex.geometry.alignment import phases
 from shapelex.geometry.missing import centered_on, complete_by, normalized_on
-from shapelex.shapes.opening import as_shapes, read_configurations
+from shapelex.shapes.opening import as_shapes, choose_space, read_configurations
 from shapelex.spaces import Landmarks
-from shapelex.spaces.base import choose_space, row_norms
+from shapelex.spaces.base import row_norms
 
 __all__ = ["Imputation", "impute"]
 

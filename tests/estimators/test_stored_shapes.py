@@ -7,7 +7,7 @@ import shapelex as sx
 from shapelex.exceptions import ArrayTypeError, CodesError, CollapsedShapeError
 from shapelex.files import read_codes
 from shapelex.learning import descent, one_pass
-from shapelex.shapes import files, storage
+from shapelex.shapes import storage
 from tests.devices import on_all_devices, on_devices
 from tests.rounding import assert_close, assert_close_codes, assert_close_fits
 from tests.shapes.test_stored import KINDS, Recorder, make_shapes
@@ -16,7 +16,7 @@ from tests.shapes.test_stored import KINDS, Recorder, make_shapes
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
     """Many blocks of few shapes, and more shapes than a sample has."""
-    for module in (files, storage, one_pass):
+    for module in (storage, one_pass):
         monkeypatch.setattr(module, "BLOCK_ROWS", 64)
     monkeypatch.setattr(descent, "SAMPLE_ROWS", 150)
 

@@ -10,7 +10,7 @@ from shapelex.exceptions import ShapeFileError, ShapelexError
 from shapelex.files import archive, atomic
 from shapelex.io.formats import npz as _npz
 from shapelex.io.formats import zarr as _zarr
-from shapelex.shapes import files, storage
+from shapelex.shapes import storage
 from tests.io.conftest import check_refused
 
 zarr = pytest.importorskip("zarr")
@@ -35,8 +35,7 @@ def make_set(n_shapes=10, space=None, dtype=complex, seed=0):
 @pytest.fixture(autouse=True)
 def everything_is_large(monkeypatch):
     monkeypatch.setattr(archive, "_SMALL_BYTES", 0)
-    for module in (files, storage):
-        monkeypatch.setattr(module, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(storage, "BLOCK_ROWS", 3)
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".zarr"])
@@ -170,7 +169,7 @@ def test_a_folder_that_declares_more_than_it_holds(tmp_path):
 @pytest.mark.parametrize("name", ["configurations", "column_0", "column_1", "column_2"])
 def test_a_chunk_that_was_lost_or_damaged(tmp_path, monkeypatch, name):
     monkeypatch.setattr(_zarr, "_CHUNK_BYTES", 300)
-    monkeypatch.setattr("shapelex.shapes.files._UNPACKED_ROWS", 1)
+    monkeypatch.setattr("shapelex.shapes.storage._UNPACKED_ROWS", 1)
     shapes = make_set(40)
     path = sx.write(shapes, tmp_path / "a.zarr")
     if name == "configurations":

@@ -16,9 +16,9 @@ from shapelex.estimators.base import ShapeEstimator, all_or_nothing, as_generato
 from shapelex.geometry import Registration, register
 from shapelex.kernels.convolutions import KERNELS, N_TAPS, convolve_batch
 from shapelex.shapes import ShapeSet
+from shapelex.shapes.opening import choose_space
 from shapelex.shapes.storage import Shapes, TensorShapes
 from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.base import choose_space
 
 # Distances, in samples, of the points between which turning angles are measured.
 _TURNING_STEPS = (1, 3, 6)

@@ -20,7 +20,7 @@ from numpy.lib import format as npy
 
 from shapelex.exceptions import UnsupportedBySpaceError
 from shapelex.files.guards import check_regular
-from shapelex.shapes.files import are_characters
+from shapelex.shapes.storage import are_characters
 from shapelex.spaces import BSpline, CustomSpace, HermiteSpline, Landmarks, Space
 
 HEADER = "header"

@@ -9,8 +9,8 @@ from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_complex_rows, as_numeric_array, check_same_count
 from shapelex.exceptions import SpaceError
 from shapelex.geometry.missing import shared_pairs, unit_rows
+from shapelex.shapes.opening import choose_space
 from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.base import choose_space
 
 
 @keeps_array_kind
@@ -199,8 +199,7 @@ def phases(products: ComplexArray) -> ComplexArray:
 
 def rotations_onto(rows: ComplexArray, base: ComplexArray) -> ComplexArray:
     """Return, as a column, the phases that rotate whitened pre-shapes as close as possible to `base`."""
-    rotations: ComplexArray = phases(np.vecdot(rows, base))[:, None].astype(rows.dtype, copy=False)
-    return rotations
+    return phases(np.vecdot(rows, base))[:, None].astype(rows.dtype, copy=False)
 
 
 def remove_along(base: ComplexArray, rows: ComplexArray) -> ComplexArray:

@@ -18,12 +18,7 @@ _BLOCK_ENTRIES = 2_000_000
 
 @keeps_array_kind
 def distance(
-    z: ArrayLike,
-    w: ArrayLike,
-    kind: DistanceKind = "full",
-    space: Space | None = None,
-    *,
-    missing: str = "error",
+    z: ArrayLike, w: ArrayLike, kind: DistanceKind = "full", space: Space | None = None, *, missing: str = "error"
 ) -> Any:
     """Distance between the shapes of `z` and `w`, row by row.
 
@@ -178,6 +173,5 @@ def _from_parts(sines: FloatArray, cosines: FloatArray, kind: DistanceKind) -> F
     if kind == "full":
         return np.minimum(sines, 1)
     if kind == "partial":
-        partial: FloatArray = sines * np.sqrt(2 / (1 + cosines))
-        return partial
+        return np.asarray(sines * np.sqrt(2 / (1 + cosines)))
     return np.arctan2(sines, cosines)

@@ -266,8 +266,7 @@ def _whiten_horizontal(v: ArrayLike, base: ComplexArray, space: Space) -> Comple
 def exp_rows(base: ComplexArray, velocity: ComplexArray) -> ComplexArray:
     """Return the exponential of whitened horizontal vectors at whitened pre-shapes."""
     lengths = row_norms(velocity)[:, None]
-    reached: ComplexArray = np.cos(lengths) * base + _sinc(lengths) * velocity
-    return reached
+    return np.cos(lengths) * base + _sinc(lengths) * velocity
 
 
 def log_rows(base: ComplexArray, target: ComplexArray) -> ComplexArray:
@@ -276,17 +275,14 @@ def log_rows(base: ComplexArray, target: ComplexArray) -> ComplexArray:
     direction = remove_along(base, phases(products).conj()[:, None] * target)
     sines = row_norms(direction)
     angles = np.arctan2(sines, np.abs(products))
-    vectors: ComplexArray = direction / _sinc(angles)[:, None]
-    return vectors
+    return direction / _sinc(angles)[:, None]
 
 
 def _sinc(angles: FloatArray) -> FloatArray:
     """Return ``sin(a) / a``, 1 at 0."""
-    values: FloatArray = np.sinc(angles / np.pi)
-    return values
+    return np.asarray(np.sinc(angles / np.pi))
 
 
 def _sine_ratio(times: FloatArray, angles: FloatArray) -> FloatArray:
     """Return ``sin(t a) / sin(a)`` for all angles and times; its limit t as a goes to 0."""
-    ratio: FloatArray = times * _sinc(times * angles[:, None]) / _sinc(angles)[:, None]
-    return ratio
+    return times * _sinc(times * angles[:, None]) / _sinc(angles)[:, None]

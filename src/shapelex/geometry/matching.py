@@ -14,8 +14,8 @@ from shapelex.shapes.thumbnails import html_text
 if TYPE_CHECKING:
     import pandas as pd
 
+# An atom can be named where its distance to its matches is at most this fraction of the distance by chance.
 NAMED_RATIO = 0.5
-"""An atom can be named where its distance to its matches is at most this fraction of the distance by chance."""
 
 
 def matched_distances(first: ComplexArray, second: ComplexArray) -> FloatArray:
@@ -143,15 +143,8 @@ class DictionaryStability:
         """
         import pandas as pd
 
-        return pd.DataFrame(
-            {
-                "atom": np.arange(len(self.distances)),
-                "distance": self.distances,
-                "chance": self.chance,
-                "ratio": self.ratio,
-                "can_be_named": self.can_be_named,
-            }
-        )
+        atoms = {"atom": np.arange(len(self.distances)), "distance": self.distances, "chance": self.chance}
+        return pd.DataFrame(atoms | {"ratio": self.ratio, "can_be_named": self.can_be_named})
 
     def __repr__(self) -> str:
         return f"<DictionaryStability: {self.summary()}>"

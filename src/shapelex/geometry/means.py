@@ -183,8 +183,19 @@ def _mean_row(
                 stacklevel=4,
             )
         return mean
-    step = {"partial": _partial_step, "geodesic": _geodesic_step}[kind]
-    return _iterate(lambda mean: step(mean, blocks), mean, kind, tol, max_iter)
+
+    def step(mean: ComplexArray) -> ComplexArray:
+        if kind == "partial":
+            # The average of optimally rotated pre-shapes lowers the objective.
+            moved = reduce(np.add, (shares @ (phases(rows.conj() @ mean)[:, None] * rows) for rows, shares in blocks()))
+        else:
+            # The shape space has non-negative curvature, so half the squared distance has no second derivative above 1,
+            # and a full step along the average of the logarithms never raises the objective.
+            velocity = reduce(np.add, (shares @ log_rows(mean[None], rows) for rows, shares in blocks()))
+            moved = exp_rows(mean[None], velocity[None])[0]
+        return np.asarray(moved / np.linalg.norm(moved))
+
+    return _iterate(step, mean, kind, tol, max_iter)
 
 
 def _iterate(
@@ -245,20 +256,3 @@ def leading_row(matrix: ComplexArray) -> tuple[ComplexArray, bool]:
     is_unique = size == 1 or bool(values[1] - values[0] > 100 * np.finfo(values.dtype).eps * size)
     leading = vectors[:, -1]
     return np.asarray(leading / np.linalg.norm(leading)), is_unique
-
-
-def _partial_step(mean: ComplexArray, blocks: WeightedBlocks) -> ComplexArray:
-    """Average optimally rotated pre-shapes, which lowers the objective."""
-    average = reduce(np.add, (shares @ (phases(rows.conj() @ mean)[:, None] * rows) for rows, shares in blocks()))
-    return np.asarray(average / np.linalg.norm(average))
-
-
-def _geodesic_step(mean: ComplexArray, blocks: WeightedBlocks) -> ComplexArray:
-    """Follow the average of the logarithms.
-
-    The shape space has non-negative curvature, so half the squared distance has no second derivative above 1 and a
-    full step never raises the objective.
-    """
-    velocity = reduce(np.add, (shares @ log_rows(mean[None], rows) for rows, shares in blocks()))
-    following = exp_rows(mean[None], velocity[None])[0]
-    return np.asarray(following / np.linalg.norm(following))

@@ -73,8 +73,7 @@ def shared_products(first: ComplexArray, second: ComplexArray, first_pair: tuple
     second_squares = a @ (np.abs(second) ** 2).T - np.abs(second_sums) ** 2 / counts
     products = first.conj() @ second.T - first_sums.conj() * second_sums / counts
     tiny = np.finfo(real).tiny
-    moduli: ComplexArray = products / np.sqrt(np.maximum(first_squares, tiny) * np.maximum(second_squares, tiny))
-    return moduli
+    return np.asarray(products / np.sqrt(np.maximum(first_squares, tiny) * np.maximum(second_squares, tiny)))
 
 
 def complete_by(mean: ComplexArray, rows: ComplexArray, present: BoolArray) -> ComplexArray:

@@ -18,6 +18,7 @@ from shapelex.geometry.distances import row_distances
 from shapelex.geometry.means import full_mean, turned_along
 from shapelex.shapes.opening import read_configurations
 from shapelex.shapes.preparation import Preparation
+from shapelex.shapes.summary import counted
 from shapelex.shapes.thumbnails import html_text, html_with_thumbnails
 from shapelex.spaces import Landmarks, Space
 
@@ -97,12 +98,11 @@ class Registration:
     def __str__(self) -> str:
         before, after = (float(np.sqrt(np.mean(d**2))) for d in (self.distance_before, self.distance_after))
         n_moved = int(np.count_nonzero(self.shift))
-        n_shapes = len(self.shift)
         return (
-            f"{n_shapes} shape{_plural(n_shapes)} registered: {n_moved} start point{_plural(n_moved)} moved, "
+            f"{counted(len(self.shift), 'shape')} registered: {counted(n_moved, 'start point')} moved, "
             f"{np.count_nonzero(self.is_reversed)} reversed, {np.count_nonzero(self.is_mirrored)} mirrored.\n"
             f"RMS full distance to the target: {before:.4f} before, {after:.4f} after; "
-            f"{self.n_iter} iteration{_plural(self.n_iter)}{'' if self.converged else ', not converged'}."
+            f"{counted(self.n_iter, 'iteration')}{'' if self.converged else ', not converged'}."
         )
 
     __repr__ = __str__
@@ -218,23 +218,24 @@ def register(
     else:
         changes = curves.settle(targets)
     registered = np.empty_like(configurations)
-    for rows in _row_blocks(configurations):
+    for rows in _row_blocks(*configurations.shape):
         registered[rows] = changes.of(rows).apply(configurations[rows], space)
     shift: IntArray | FloatArray = changes.shift
     if subsample:
         if to_mean:
-            fractions, mean, n_more, converged = _refine_with_mean(registered, targets[0], space, max_iter, converged)
-            targets, n_iter = mean[None], n_iter + n_more
+            fractions, mean, n_more, settled = _refine_with_mean(registered, targets[0], space, max_iter)
+            targets, n_iter, converged = mean[None], n_iter + n_more, converged and settled
         else:
             fractions = _closest_fractions(registered, targets, space)
         shift = np.where(fractions == 0, changes.shift, (changes.shift + fractions) % space.n_coordinates)
-        for rows in _row_blocks(registered):
+        for rows in _row_blocks(*registered.shape):
             registered[rows] = _shift_landmarks(registered[rows], fractions[rows])
     rotation, before, after = _compare(configurations, registered, targets, space)
+    shared = targets[0] if len(targets) == 1 else None
     resampling = getattr(getattr(Z, "preparation", None), "resampling", None)
     return Registration(
         configurations=registered,
-        target=targets[0] if len(targets) == 1 else targets,
+        target=targets if shared is None else shared,
         shift=shift,
         is_reversed=changes.is_reversed,
         is_mirrored=changes.is_mirrored,
@@ -244,14 +245,8 @@ def register(
         n_iter=n_iter,
         converged=converged,
         space=space,
-        preparation=Preparation(resampling, targets[0], **changeable, subsample=subsample)
-        if len(targets) == 1
-        else None,
+        preparation=None if shared is None else Preparation(resampling, shared, **changeable, subsample=subsample),
     )
-
-
-def _plural(count: int) -> str:
-    return "" if count == 1 else "s"
 
 
 def _given_targets(to: ArrayLike, n_shapes: int, space: Space) -> ComplexArray:
@@ -323,9 +318,8 @@ class _Curves:
         """Yield blocks of the shapes of some numbers, all by default, as pre-shapes."""
         numbers = np.arange(len(self.configurations)) if numbers is None else numbers
         space = self.search.space
-        n_rows = max(1, _BLOCK_ENTRIES // max(space.n_coordinates, self.search.n_changes))
-        for start in range(0, len(numbers), n_rows):
-            block = numbers[start : start + n_rows]
+        for rows in _row_blocks(len(numbers), max(space.n_coordinates, self.search.n_changes)):
+            block = numbers[rows]
             yield block, space.preshapes(self.configurations[block], first_row=int(block[0]))
 
     def _descend(self, mean: ComplexArray, max_iter: int) -> tuple[ComplexArray, int, bool, float]:
@@ -392,16 +386,16 @@ def mean_preshape(blocks: Iterable[ComplexArray], space: Space) -> ComplexArray:
     return np.asarray(space.unwhiten_rows(turned_along(mean, first[0]).astype(first.dtype)[None])[0])
 
 
-def _row_blocks(Z: ComplexArray, n_entries: int = 1) -> Iterator[slice]:
-    """Yield consecutive rows of which each needs memory for `n_entries` numbers per coordinate."""
-    n_rows = max(1, _BLOCK_ENTRIES // (n_entries * int(Z.shape[1])))
-    return (slice(start, min(start + n_rows, len(Z))) for start in range(0, len(Z), n_rows))
+def _row_blocks(n_rows: int, n_entries: int) -> list[slice]:
+    """Return blocks of consecutive rows, of which each needs memory for so many numbers."""
+    step = max(1, _BLOCK_ENTRIES // n_entries)
+    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]
 
 
 def _compare(configurations: ComplexArray, registered: ComplexArray, targets: ComplexArray, space: Space) -> FloatArray:
     """Return the rotations of registered shapes onto their targets, and the full distances before and after."""
     found = []
-    for rows in _row_blocks(registered):
+    for rows in _row_blocks(*registered.shape):
         end = space.unit_rows(targets[rows] if len(targets) > 1 else targets)
         before, after = space.unit_rows(configurations[rows]), space.unit_rows(registered[rows])
         rotations = np.angle(phases(np.vecdot(after, end)))
@@ -410,12 +404,12 @@ def _compare(configurations: ComplexArray, registered: ComplexArray, targets: Co
 
 
 def _refine_with_mean(
-    registered: ComplexArray, mean: ComplexArray, space: Space, max_iter: int, converged: bool
+    registered: ComplexArray, mean: ComplexArray, space: Space, max_iter: int
 ) -> tuple[FloatArray, ComplexArray, int, bool]:
     """Shift registered closed landmarks by fractions of a point, in turn with their mean.
 
     Returns the shifts, that of the first shape being 0, the mean of the shifted shapes, the iterations, and whether
-    the whole shifts had `converged` and the fractions settled to 1e-4 of a point.
+    the shifts settled to 1e-4 of a point.
     """
     n_shapes, n_points = registered.shape
     fractions: FloatArray = np.zeros(n_shapes)
@@ -425,12 +419,10 @@ def _refine_with_mean(
         following = _around_zero(following - following[0], n_points)
         moved = float(np.abs(_around_zero(following - fractions, n_points)).max())
         fractions = following
-        shifted = (
-            _shift_landmarks(space.preshapes(registered[rows]), fractions[rows]) for rows in _row_blocks(registered)
-        )
-        mean = mean_preshape(shifted, space)
+        blocks = ((space.preshapes(registered[rows]), fractions[rows]) for rows in _row_blocks(*registered.shape))
+        mean = mean_preshape((_shift_landmarks(*block) for block in blocks), space)
         if moved <= _FRACTION_TOL:
-            return fractions, mean, n_iter, converged
+            return fractions, mean, n_iter, True
     return fractions, mean, max_iter, False
 
 
@@ -464,7 +456,7 @@ def _closest_fractions(registered: ComplexArray, targets: ComplexArray, space: S
     order = np.argsort(np.abs(grid), kind="stable")
     duals = fft.fft(targets.astype(np.complex128)).conj() / n_points
     found: FloatArray = np.empty(n_shapes)
-    for rows in _row_blocks(registered, _GRID_STEPS):
+    for rows in _row_blocks(n_shapes, n_grid):
         preshapes = space.preshapes(registered[rows]).astype(np.complex128)
         terms = fft.fft(preshapes) * (duals[rows] if len(duals) > 1 else duals)
         padded = np.zeros((len(terms), n_grid), dtype=np.complex128)
@@ -488,5 +480,4 @@ def _closest_fractions(registered: ComplexArray, targets: ComplexArray, space: S
 
 def _angular_steps(n_points: int) -> ComplexArray:
     """Return ``2 pi i f / N`` for the signed frequencies ``f``."""
-    steps: ComplexArray = 2j * np.pi * fft.fftfreq(n_points)
-    return steps
+    return np.asarray(2j * np.pi * fft.fftfreq(n_points))

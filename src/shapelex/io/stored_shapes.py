@@ -15,10 +15,9 @@ from shapelex.files.archive import build_space, check_header, describe_space
 from shapelex.files.atomic import is_zarr_folder, real_path, recover
 from shapelex.io.file_list import PathLike, check_not_empty
 from shapelex.io.registry import FORMATS, find_format
-from shapelex.shapes.files import chunk_rows
 from shapelex.shapes.preparation import preparation_of_header, preparation_to_json
 from shapelex.shapes.set import ShapeSet
-from shapelex.shapes.storage import FileShapes
+from shapelex.shapes.storage import FileShapes, chunk_rows
 
 # From this size on, commands read files piece by piece.
 LARGE_BYTES = 1 << 28

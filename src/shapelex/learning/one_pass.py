@@ -19,8 +19,7 @@ from shapelex.coding.cpu import MAX_PART_ROWS, RowCoder, count_threads, run_bloc
 from shapelex.coding.torch.device_coder import DeviceCoder, DeviceWhitening, open_device
 from shapelex.kernels.statistics import accumulate_batch
 from shapelex.learning.sampling import IncompleteShapes
-from shapelex.shapes.files import BLOCK_ROWS
-from shapelex.shapes.storage import Block, Shapes, TensorShapes
+from shapelex.shapes.storage import BLOCK_ROWS, Block, Shapes, TensorShapes
 from shapelex.spaces.base import read_only
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from shapelex.exceptions import EmptySetError, ParameterTypeError
 from shapelex.sequences.result import SequenceCodes
 from shapelex.sequences.switch_costs import CostChoice, choose_switch_cost
 from shapelex.sequences.timing import find_timing
-from shapelex.shapes.files import BLOCK_ROWS
-from shapelex.shapes.storage import Shapes
+from shapelex.shapes.storage import BLOCK_ROWS, Shapes
 from shapelex.shapes.time_order import TimeOrder
 
 

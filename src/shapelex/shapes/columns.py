@@ -9,24 +9,24 @@ import numpy as np
 
 from shapelex._typing import ArrayLike, FloatArray, IntArray
 from shapelex.exceptions import ShapeInputError
-from shapelex.shapes.files import FileArray, StoredRows, is_chunked, is_mapped
+from shapelex.shapes.storage import FileArray, StoredRows, is_chunked, is_mapped
 
 Column = np.ndarray[Any, Any]
 AnyArray = TypeVar("AnyArray")
 
+# Beginning of the names of metadata among all columns; the others are ROLES.
 METADATA = "metadata:"
-"""Beginning of the names of metadata among all columns; the others are :data:`ROLES`."""
 
 _ROLE_TYPES: dict[str, Any] = {"ids": np.str_, "labels": np.str_, "sequence": np.int64}
 
+# Columns that have a meaning of their own.
 ROLES = tuple(_ROLE_TYPES)
-"""Columns that have a meaning of their own."""
 
+# Numbers for shapes without an entry, where that is not NaN.
 ABSENT = {"sequence": -1, f"{METADATA}frame": -1}
-"""Numbers for shapes without an entry, where that is not NaN."""
 
+# Column of the metadata with the number of frames per second; NaN where it is not known.
 FPS = "fps"
-"""Column of the metadata with the number of frames per second; NaN where it is not known."""
 
 # From here on, integers are not all numbers of double precision.
 EXACT = 2**53
@@ -132,11 +132,10 @@ def _check_entries(shape: tuple[int, ...], dtype: np.dtype[Any], n_shapes: int, 
 
 def read_only_view(array: AnyArray) -> AnyArray:
     """Return a read-only view of an array; a Dask array, which is always read-only, as it is."""
-    if not isinstance(array, np.ndarray):
-        return array
-    view = array.view()
-    view.flags.writeable = False
-    return view
+    if isinstance(array, np.ndarray):
+        array = array.view()
+        array.flags.writeable = False
+    return array
 
 
 def column_from_values(values: Sequence[Any]) -> Column:

@@ -84,9 +84,8 @@ class DaskShapes(Shapes):
         level = self.map(sum_part)
         while len(level) > 1:
             level = [merge_task(level[first : first + _FAN_IN]) for first in range(0, len(level), _FAN_IN)]
-        (result,) = dask.compute(level[0])
-        found: Result = result
-        return found
+        result: Result = dask.compute(level[0])[0]
+        return result
 
 
 def _work_on_chunk(chunk: Any, weights: FloatArray | None, start: int, shared: tuple[Any, Space, str]) -> Any:

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from shapelex._arrays import is_foreign, is_tensor, to_numpy
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray
 from shapelex._validation import as_complex_rows, as_configurations, check_sample_weight, is_data_frame
-from shapelex.exceptions import ArrayTypeError, ShapeInputError
-from shapelex.shapes.files import is_chunked, is_mapped
-from shapelex.shapes.storage import ArrayShapes, FileShapes, ListShapes, Shapes, StreamShapes, TensorShapes
+from shapelex.exceptions import ArrayTypeError, ParameterTypeError, ShapeInputError
+from shapelex.shapes import storage
+from shapelex.shapes.storage import ArrayShapes, Shapes, is_chunked, is_mapped
 from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.base import choose_space
 
 # Sums of weighted squares stay far from overflow and underflow, in single precision too.
 _WEIGHT_RANGE = 1e12
@@ -55,6 +55,18 @@ def read_configurations(X: Any, space: Space | None = None, name: str = "X") -> 
     return as_configurations(shapes[:], name=name)[0], shapes.space
 
 
+def choose_space(space: Space | None, Z: ArrayLike) -> Space | None:
+    """Return `space`, or that of a set of shapes `Z` when none is given; None leaves it to the caller."""
+    if space is None:
+        own = getattr(Z, "space", None)
+        return own if isinstance(own, Space) else None
+    if not isinstance(space, Space):
+        raise ParameterTypeError(
+            f"{parameter('space')} must be a space such as BSpline(40), or None for landmarks, got {space!r}."
+        )
+    return space
+
+
 def open_storage(X: Any, space: Space | None, name: str) -> Shapes:
     """Return anything that holds shapes as a collection; see :func:`as_shapes`."""
     if isinstance(X, np.ndarray) and X.ndim > 1 and not is_mapped(X):
@@ -67,11 +79,11 @@ def open_storage(X: Any, space: Space | None, name: str) -> Shapes:
 
         return DaskShapes(X, space, name)
     if is_tensor(X) and X.device.type != "cpu" and X.ndim > 1 and len(X):
-        return TensorShapes(X, space, name)
+        return storage.TensorShapes(X, space, name)
     is_in_file = is_mapped(X) or (is_chunked(X) and not is_foreign(X))
     # One shape alone, or none, is left to the checks of arrays.
     if is_in_file and len(X.shape) > 1:
-        return FileShapes(X, space, name)
+        return storage.FileShapes(X, space, name)
     if is_in_file or is_foreign(X) or hasattr(X, "__array__") or hasattr(X, "__array_interface__"):
         return ArrayShapes(as_complex_rows(X, name=name), space, name=name)
     if isinstance(X, list | tuple) and X and all(map(_is_block, X)):
@@ -79,16 +91,16 @@ def open_storage(X: Any, space: Space | None, name: str) -> Shapes:
         held = {
             place: to_numpy(block) if is_tensor(block) else block for place, block in enumerate(X) if block.shape[0]
         }
-        return ListShapes([open_storage(held[place], None, f"{name}[{place}]") for place in held], space, name)
+        return storage.ListShapes([open_storage(held[place], None, f"{name}[{place}]") for place in held], space, name)
     if isinstance(X, Iterator):
         raise ArrayTypeError(
             f"{name} is a {type(X).__name__}, which gives its blocks only once, but they are needed repeatedly: "
             f"give the function that makes it, an object with an __iter__ that starts again, or a list of arrays."
         )
     if callable(X) and not isinstance(X, type):
-        return StreamShapes(lambda: iter(X()), space, name)
+        return storage.StreamShapes(lambda: iter(X()), space, name)
     if _gives_blocks(X):
-        return StreamShapes(lambda: iter(X), space, name)
+        return storage.StreamShapes(lambda: iter(X), space, name)
     return ArrayShapes(as_complex_rows(X, name=name), space, name=name)
 
 

@@ -141,8 +141,8 @@ class Preparation:
         return {"resampling": self.resampling, "registration": registration}
 
 
+# Preparation of sets and models in files of versions that did not record it.
 UNRECORDED = Preparation(is_recorded=False)
-"""Preparation of sets and models in files of versions that did not record it."""
 
 
 def preparation_to_json(preparation: Preparation | None) -> dict[str, Any]:

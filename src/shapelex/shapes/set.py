@@ -12,14 +12,14 @@ from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray, F
 from shapelex._validation import check_choice, check_count, check_finite, check_names
 from shapelex.exceptions import EmptySetError, ShapeInputError
 from shapelex.shapes.columns import Column, Columns, join_columns, make_columns, read_only_view
-from shapelex.shapes.opening import open_storage
+from shapelex.shapes.opening import choose_space, open_storage
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.sheet import Sheet, label_by
 from shapelex.shapes.storage import ArrayShapes, Shapes
 from shapelex.shapes.summary import Summary
 from shapelex.shapes.thumbnails import html_text, html_with_thumbnails
 from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.base import choose_space, row_norms
+from shapelex.spaces.base import row_norms
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -615,5 +615,4 @@ def _as_rows_wanted(key: Any, n_shapes: int) -> IntArray:
         raise TypeError(f"A set is indexed by a row number, a slice, a mask or a list of row numbers, got {key!r}.")
     if wanted.dtype.kind == "b" and len(wanted) != n_shapes:
         raise IndexError(f"The mask has {len(wanted)} entries, but the set has {n_shapes} shapes.")
-    numbers: IntArray = np.arange(n_shapes)[wanted]
-    return numbers
+    return np.asarray(np.arange(n_shapes)[wanted])

@@ -1,10 +1,14 @@
 """Store configurations in memory, in files, in lists, in streams and in tensors, and read them in blocks."""
 
 import hashlib
+import mmap
+import sys
+from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -12,8 +16,7 @@ import numpy as np
 from shapelex._arrays import to_numpy
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import as_complex_rows, as_numeric_array, check_coordinate_count, check_number_type, layout_of
-from shapelex.exceptions import CoordinateCountError, EmptySetError, ShapeInputError
-from shapelex.shapes.files import BLOCK_ROWS, FileArray, StoredRows, read_pieces
+from shapelex.exceptions import EmptySetError, ShapeFileError, ShapeInputError, ShapelexError, reason_of
 from shapelex.spaces import Landmarks, Space
 
 if TYPE_CHECKING:
@@ -21,8 +24,109 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+# Shapes of a block of a collection that is not in memory. It fixes the order of sums, and with it their rounding.
+BLOCK_ROWS = 8192
+
+# Rows of a chunked file that are unpacked together, at least, and the maximum number of bytes of them that is kept.
+_UNPACKED_ROWS = 1 << 12
+_KEPT_BYTES = 1 << 28
+
+# Function that makes other configurations of the same space of some; name and first row are for error messages.
 Change = Callable[[ComplexArray, str, int], ComplexArray]
-"""Function that makes other configurations of the same space of some; name and first row are for error messages."""
+
+
+class StoredRows(ABC):
+    """Rows that are read when they are asked for, by a slice or by their numbers."""
+
+    shape: tuple[int, ...]
+
+    @abstractmethod
+    def read(self, start: int, stop: int) -> np.ndarray[Any, Any]:
+        """Return rows `start` to `stop` in memory; the same every time."""
+
+    def take(self, indices: IntArray) -> np.ndarray[Any, Any]:
+        """Return copies of rows by number, in ascending order; no block is read twice."""
+        parts = [self.read(0, 0)]
+        for chosen in np.split(indices, np.flatnonzero(np.diff(indices // BLOCK_ROWS)) + 1):
+            if len(chosen):
+                start = int(chosen[0]) // BLOCK_ROWS * BLOCK_ROWS
+                parts.append(self.read(start, min(start + BLOCK_ROWS, len(self)))[chosen - start])
+        return np.concatenate(parts)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: "slice | IntArray") -> np.ndarray[Any, Any]:
+        if isinstance(rows, slice):
+            start, stop, step = rows.indices(len(self))
+            if step == 1:
+                return self.read(start, max(start, stop))
+            rows = np.arange(start, stop, step)
+        if (np.diff(rows) > 0).all():
+            return self.take(rows)
+        ascending, places = np.unique(rows, return_inverse=True)
+        return self.take(ascending)[places]
+
+
+class FileArray(StoredRows):
+    """An array on disk, read along its first axis; the last chunks that were unpacked are kept.
+
+    `name` is for error messages. Entries are read as a `dtype` where one is given; text of any type is read as NumPy's.
+    """
+
+    def __init__(self, array: Any, name: str, dtype: Any = None) -> None:
+        self.array, self.name, self.shape = array, name, tuple(array.shape)
+        self.is_text = dtype is np.str_ or array.dtype.kind in "OST"
+        self._type: np.dtype[Any] = np.dtype(array.dtype if dtype is None or self.is_text else dtype)
+        rows = chunk_rows(array)
+        # Tiny chunks are unpacked many at a time.
+        self.rows = rows * -(-_UNPACKED_ROWS // rows) if rows else 0
+        n_bytes = self.rows * array.dtype.itemsize * int(np.prod(array.shape[1:], dtype=object))
+        self._keeps = 0 < n_bytes <= _KEPT_BYTES
+        self._kept: tuple[int, np.ndarray[Any, Any]] | None = None
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """Type that holds all entries; for text without a length this reads the array once, block by block."""
+        if self._type.kind == "U" or not self.is_text:
+            return self._type
+        blocks = (self[start : start + BLOCK_ROWS] for start in range(0, self.shape[0], BLOCK_ROWS))
+        return np.dtype(f"U{max(1, *(block.dtype.itemsize // 4 for block in blocks))}")
+
+    def read(self, start: int, stop: int) -> np.ndarray[Any, Any]:
+        """Return entries `start` to `stop` in memory; a damaged file raises ShapeFileError."""
+        if self._keeps:
+            values = read_pieces(self._chunk_of, start, stop, self._unpack(start, start))
+        else:
+            values = self._unpack(start, stop)
+        if self.is_text and values.dtype.kind != "U":
+            return np.array([str(value) for value in values.tolist()], dtype=np.str_)
+        return values.astype(self._type, copy=False)
+
+    def forget(self) -> None:
+        """Free the memory of the chunks that were kept."""
+        self._kept = None
+
+    def _chunk_of(self, row: int) -> tuple[int, np.ndarray[Any, Any]]:
+        first = row // self.rows * self.rows
+        if self._kept is None or self._kept[0] != first:
+            self._kept = None
+            self._kept = first, self._unpack(first, min(first + self.rows, self.shape[0]))
+        return self._kept
+
+    def _unpack(self, start: int, stop: int) -> np.ndarray[Any, Any]:
+        where = f"{self.name} is damaged in rows {start} to {stop - 1}"
+        try:
+            part = np.asarray(self.array[start:stop])
+        except (MemoryError, ShapelexError):
+            raise
+        # Each codec raises its own errors for damaged chunks.
+        except Exception as error:
+            raise ShapeFileError(f"{where}: {reason_of(error)}.") from error
+        if not are_characters(part):
+            raise ShapeFileError(f"{where}: it has characters that do not exist.")
+        # A block of a mapped file must be an array in memory, and not another mapped one.
+        return part.copy() if is_mapped(part) else part
 
 
 @dataclass(frozen=True)
@@ -51,16 +155,16 @@ class Shapes(StoredRows):
     in error messages, and `kept` holds data that a backend keeps between two passes, such as tensors on a device.
     """
 
+    # Number of consecutive shapes, from a multiple of it on, that cost no more to read than one of them.
     stretch_rows = 1
-    """Number of consecutive shapes, from a multiple of it on, that cost no more to read than one of them."""
+    # Whether a shape can only be read after all shapes before it.
     is_sequential = False
-    """Whether a shape can only be read after all shapes before it."""
+    # Whether the configurations are one array of NumPy.
     is_in_memory = False
-    """Whether the configurations are one array of NumPy."""
+    # Whether passes are made by other processes.
     is_remote = False
-    """Whether passes are made by other processes."""
+    # Whether NaN stands for missing landmarks; else it is an error.
     allows_missing = False
-    """Whether NaN stands for missing landmarks; else it is an error."""
 
     shape: tuple[int, int]
 
@@ -207,7 +311,7 @@ class ListShapes(Shapes):
         if not parts:
             raise EmptySetError(f"{name} holds only empty blocks: give at least one shape.")
         for part in parts:
-            _check_width(part.shape[1], parts[0].shape[1], part.name)
+            check_coordinate_count(part.shape[1], parts[0].shape[1], part.name, "first block")
         self._parts, self._last_part = parts, parts[0]
         self._starts = np.cumsum([0, *map(len, parts)]).tolist()
         shape = int(self._starts[-1]), parts[0].shape[1]
@@ -240,16 +344,11 @@ class StreamShapes(Shapes):
 
     def __init__(self, start_over: Callable[[], Iterator[Any]], space: Space | None = None, name: str = "X") -> None:
         self._start_over, self.name = start_over, name
-        dtypes: set[np.dtype[Any]] = set()
-        n_shapes = width = 0
-        for number, rows in self._numbered_blocks():
-            width = width or rows.shape[1]
-            _check_width(rows.shape[1], width, f"block {number} of {name}")
-            n_shapes += len(rows)
-            dtypes.add(rows.dtype)
-        if not n_shapes:
+        layouts = [(len(rows), rows.shape[1], rows.dtype) for rows in self._read_blocks()]
+        if not layouts:
             raise EmptySetError(f"{name} gives no block: give at least one shape.")
-        super().__init__((n_shapes, width), np.result_type(*dtypes), space, name)
+        sizes, widths, dtypes = zip(*layouts, strict=True)
+        super().__init__((sum(sizes), widths[0]), np.result_type(*set(dtypes)), space, name)
         self._rewind()
 
     def read(self, start: int, stop: int) -> ComplexArray:
@@ -261,13 +360,13 @@ class StreamShapes(Shapes):
             self._rewind()
         while row >= self._first + len(self._block):
             self._first += len(self._block)
-            _, block = next(self._iterator, (0, None))
-            if block is None:
+            following = next(self._iterator, None)
+            if following is None:
                 raise ShapeInputError(
                     f"{self.name} gave {len(self)} shapes at first, but only {self._first} later: it must give "
                     "the same blocks every time."
                 )
-            self._block = block
+            self._block = following
         return self._first, self._block
 
     def __copy__(self) -> "StreamShapes":
@@ -277,14 +376,19 @@ class StreamShapes(Shapes):
         other._rewind()
         return other
 
-    def _numbered_blocks(self) -> Iterator[tuple[int, ComplexArray]]:
+    def _read_blocks(self) -> Iterator[ComplexArray]:
+        width = 0
         for number, block in enumerate(self._start_over()):
-            array = as_numeric_array(block, f"block {number} of {self.name}")
+            name = f"block {number} of {self.name}"
+            array = as_numeric_array(block, name)
             if len(array):
-                yield number, as_complex_rows(array, name=f"block {number} of {self.name}")
+                rows = as_complex_rows(array, name=name)
+                width = width or rows.shape[1]
+                check_coordinate_count(rows.shape[1], width, name, "first block")
+                yield rows
 
     def _rewind(self) -> None:
-        self._iterator = self._numbered_blocks()
+        self._iterator = self._read_blocks()
         self._first = 0
         self._block = self.empty
 
@@ -309,15 +413,51 @@ class TensorShapes(Shapes):
         return to_numpy(self.tensor[start:stop]).astype(self.dtype, copy=False)
 
 
-def _check_width(width: int, expected: int, name: str) -> None:
-    if width != expected:
-        raise CoordinateCountError(
-            f"{name} has {width} coordinates per shape, but the first block has {expected}: all blocks need the same."
-        )
-
-
 def _hash_part(part: Shapes) -> list[str]:
     hashed = hashlib.blake2b(digest_size=16)
     for start in range(0, len(part), BLOCK_ROWS):
         hashed.update(np.ascontiguousarray(part[start : start + BLOCK_ROWS]).data)
     return [hashed.hexdigest()]
+
+
+def read_pieces(
+    piece_of: Callable[[int], tuple[int, Any]], start: int, stop: int, empty: np.ndarray[Any, Any]
+) -> np.ndarray[Any, Any]:
+    """Return rows `start` to `stop` of what is in pieces.
+
+    `piece_of` gives the first row of the piece that a row is in, and this piece; `empty` is one without rows.
+    """
+    parts = [empty]
+    while start < stop:
+        first, piece = piece_of(start)
+        parts.append(piece[start - first : stop - first])
+        start += len(parts[-1])
+    return np.concatenate(parts)
+
+
+def chunk_rows(array: Any) -> int:
+    """Return the number of rows per chunk of a file; 0 where it has no chunks."""
+    chunks = getattr(array, "chunks", None)
+    # The chunks of a Dask array are a list of sizes.
+    return int(chunks[0]) if chunks and isinstance(chunks[0], int | np.integer) else 0
+
+
+def is_mapped(array: Any) -> bool:
+    """Return whether an array is in a mapped file."""
+    owner = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    return isinstance(owner, mmap.mmap)
+
+
+def is_chunked(X: Any) -> bool:
+    """Return whether this is an array in chunks, such as those of Zarr, HDF5 and Dask."""
+    return hasattr(X, "chunks") and hasattr(X, "__getitem__") and isinstance(getattr(X, "dtype", None), np.dtype)
+
+
+def are_characters(column: np.ndarray[Any, Any]) -> bool:
+    """Tell whether text has only characters that exist: NumPy keeps the numbers of others as they are."""
+    if column.dtype.kind != "U" or not column.size or not column.dtype.itemsize:
+        return True
+    numbers = np.ascontiguousarray(column).view(np.dtype(np.uint32).newbyteorder(column.dtype.byteorder))
+    return bool(numbers.max() <= sys.maxunicode)

@@ -48,7 +48,7 @@ class Summary:
         shapes = self._last
         if shapes is None:
             return "0 shapes"
-        n_shapes = _count(self._counts["shapes"], "shape")
+        n_shapes = counted(self._counts["shapes"], "shape")
         lines = [f"{n_shapes} in {shapes.space!r}, {'closed' if shapes.closed else 'open'}"]
         if shapes.preparation is not None and (shapes.closed or shapes.preparation.is_registered):
             lines.append(str(shapes.preparation))
@@ -63,7 +63,7 @@ class Summary:
         lines += [f"note: {on_one_line(note)}" for note in shapes.notes if note not in hidden]
         if hidden:
             lines.append(
-                f"and {_count(len(hidden), 'more note')} on records left out: shapelex info FILE --json lists them "
+                f"and {counted(len(hidden), 'more note')} on records left out: shapelex info FILE --json lists them "
                 "(in Python: ShapeSet.notes)"
             )
         return "\n".join(lines)
@@ -100,8 +100,8 @@ class Summary:
         order = sorted(((name, n) for name, n in self.labels.items() if name), key=lambda item: (-item[1], item[0]))
         named = ", ".join(f"{on_one_line(name)} {count}" for name, count in order[:_NAMED])
         more = f" and {len(order) - _NAMED} more" if len(order) > _NAMED else ""
-        without = f"; {_count(self.labels[''], 'shape')} without a label" if self.labels[""] else ""
-        return f"{_count(len(order), 'label')}: {named}{more}{without}"
+        without = f"; {counted(self.labels[''], 'shape')} without a label" if self.labels[""] else ""
+        return f"{counted(len(order), 'label')}: {named}{more}{without}"
 
     def _name_series(self) -> str:
         lengths = _name_ends(self._series.values(), "d")
@@ -123,10 +123,10 @@ class Summary:
         is_joined = not is_closed and counts["joined"] == counts["whole"]
         joined = "first and last point coincide in every shape: outlines? Then read them with closed=True"
         troubles = [
-            (n_gone, f"missing: {_count(n_gone, 'landmark')} in {_count(counts['incomplete'], 'shape')}"),
-            (n_repeated, f"{_count(n_repeated, 'shape')} exactly repeat{'s' * (n_repeated == 1)} another one"),
-            (n_same_id, f"{_count(n_same_id, 'id')} used more than once"),
-            (n_collapsed, f"{_count(n_collapsed, 'shape')} collapsed to a point: remove before fitting"),
+            (n_gone, f"missing: {counted(n_gone, 'landmark')} in {counted(counts['incomplete'], 'shape')}"),
+            (n_repeated, f"{counted(n_repeated, 'shape')} exactly repeat{'s' * (n_repeated == 1)} another one"),
+            (n_same_id, f"{counted(n_same_id, 'id')} used more than once"),
+            (n_collapsed, f"{counted(n_collapsed, 'shape')} collapsed to a point: remove before fitting"),
             (counts["whole"] and is_closed, f"direction: {both_ways if left and right else one_way}"),
             (counts["whole"] and is_joined, joined),
         ]
@@ -145,5 +145,6 @@ def _name_ends(numbers: Iterable[float], form: str) -> str:
     return " to ".join(dict.fromkeys(format(end, form) for end in (ordered[0], ordered[-1])))
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words."""
     return f"{number} {noun}{'s' if number != 1 else ''}"

@@ -19,14 +19,7 @@ from shapelex._validation import (
     check_same_count,
     name_rows,
 )
-from shapelex.exceptions import (
-    NonFiniteError,
-    ParameterTypeError,
-    ShapeInputError,
-    SpaceError,
-    UndeterminedFitError,
-    UnsupportedBySpaceError,
-)
+from shapelex.exceptions import ShapeInputError, SpaceError, UndeterminedFitError, UnsupportedBySpaceError
 
 AnyArray = TypeVar("AnyArray", bound=np.ndarray[Any, Any])
 AnySpace = TypeVar("AnySpace", bound="Space")
@@ -197,9 +190,7 @@ class Space(ABC):
 
     def preshapes(self, configurations: ComplexArray, name: str = "Z", first_row: int = 0) -> ComplexArray:
         """Return the pre-shapes of stacked configurations that are known to be finite; see :meth:`preshape`."""
-        moved, _, sizes = self._center_and_measure(configurations, name, first_row)
-        moved /= sizes
-        return moved
+        return self.unit_rows(configurations, name, first_row, whitened=False)
 
     @one_or_many
     def whiten(self, Z: ComplexArray) -> ComplexArray:
@@ -228,11 +219,18 @@ class Space(ABC):
         """
         return self.unit_rows(self._check(Z, name, first_row)[0], name, first_row)
 
-    def unit_rows(self, configurations: ComplexArray, name: str = "Z", first_row: int = 0) -> ComplexArray:
-        """Return pre-shapes as whitened rows, of stacked configurations that are known to be finite."""
-        _, rows, sizes = self._center_and_measure(configurations, name, first_row)
-        rows /= sizes
-        return rows
+    def unit_rows(
+        self, configurations: ComplexArray, name: str = "Z", first_row: int = 0, *, whitened: bool = True
+    ) -> ComplexArray:
+        """Return pre-shapes, as whitened rows or not, of stacked configurations that are known to be finite."""
+        centers = self._centers(configurations)
+        moved = self._remove_centers(configurations, centers)
+        rows = self._multiply_factor(moved)
+        sizes = row_norms(rows)
+        check_not_collapsed(sizes, np.abs(centers) * sizes.dtype.type(self._shift_norm), name, first_row)
+        preshapes = rows if whitened else moved
+        preshapes /= sizes[:, None]
+        return preshapes
 
     @one_or_many
     def unwhiten(self, X: ComplexArray) -> ComplexArray:
@@ -323,8 +321,7 @@ class Space(ABC):
         .. [1] A. Song, V. Uhlmann, J. Fageot and M. Unser, "Dictionary learning for two-dimensional Kendall shapes",
            SIAM Journal on Imaging Sciences (2020), arXiv:1903.11356.
         """
-        points: ComplexArray = (Z @ self.basis(t).T).astype(Z.dtype, copy=False)
-        return points
+        return (Z @ self.basis(t).T).astype(Z.dtype, copy=False)
 
     def parameters(self, n_parameters: int) -> FloatArray:
         """Equispaced curve parameters.
@@ -458,17 +455,6 @@ class Space(ABC):
         self.check_space_of(Z, name)
         return as_configurations(Z, name=name, n_coordinates=self.n_coordinates, first_row=first_row)
 
-    def _center_and_measure(
-        self, configurations: ComplexArray, name: str, first_row: int
-    ) -> tuple[ComplexArray, ComplexArray, FloatArray]:
-        """Return centered configurations, the same whitened, and their norms as a column; refuse collapsed shapes."""
-        centers = self._centers(configurations)
-        moved = self._remove_centers(configurations, centers)
-        rows = self._multiply_factor(moved)
-        sizes = row_norms(rows)
-        check_not_collapsed(sizes, np.abs(centers) * sizes.dtype.type(self._shift_norm), name, first_row)
-        return moved, rows, sizes[:, None]
-
     @cached_property
     def _factor(self) -> ComplexArray | FloatArray:
         """Upper triangular ``R`` with ``Phi = R* R``."""
@@ -489,12 +475,10 @@ class Space(ABC):
 
     @cached_property
     def _center_weights(self) -> ComplexArray | FloatArray:
-        weights: ComplexArray | FloatArray = (self.gram @ self.shift).conj() / (self._shift_norm**2 or 1)
-        return weights
+        return (self.gram @ self.shift).conj() / (self._shift_norm**2 or 1)
 
     def _centers(self, configurations: ComplexArray) -> ComplexArray:
-        centers: ComplexArray = configurations @ self._center_weights.astype(configurations.dtype)
-        return centers
+        return configurations @ self._center_weights.astype(configurations.dtype)
 
     def _remove_centers(self, configurations: ComplexArray, centers: ComplexArray) -> ComplexArray:
         """Return new, centered rows. The caller may write into them."""
@@ -507,8 +491,7 @@ class Space(ABC):
     def _multiply_factor(self, configurations: ComplexArray) -> ComplexArray:
         if self._is_plain:
             return configurations
-        product: ComplexArray = configurations @ self._factor.astype(configurations.dtype).T
-        return product
+        return configurations @ self._factor.astype(configurations.dtype).T
 
 
 @dataclass(frozen=True)
@@ -532,36 +515,6 @@ class PlainRows(Space):
     def basis(self, t: ArrayLike) -> FloatArray:  # noqa: ARG002
         """Refuse, because plain rows are not curves."""
         raise UnsupportedBySpaceError("PlainRows are not curves.")
-
-
-def choose_space(space: Space | None, Z: ArrayLike) -> Space | None:
-    """Return `space`, or that of a set of shapes `Z` when none is given; None leaves it to the caller."""
-    if space is None:
-        own = getattr(Z, "space", None)
-        return own if isinstance(own, Space) else None
-    if not isinstance(space, Space):
-        raise ParameterTypeError(
-            f"{parameter('space')} must be a space such as BSpline(40), or None for landmarks, got {space!r}."
-        )
-    return space
-
-
-def check_parameter_range(t: ArrayLike, closed: bool) -> FloatArray:
-    """Return curve parameters in [0, 1]; those of closed curves are taken modulo 1."""
-    parameters = np.atleast_1d(as_numeric_array(t, "t"))
-    if np.iscomplexobj(parameters) or parameters.ndim != 1:
-        raise ShapeInputError(
-            f"t must be a list of real parameters, got shape {parameters.shape}, dtype {parameters.dtype}."
-        )
-    is_finite = np.isfinite(parameters)
-    if not is_finite.all():
-        raise NonFiniteError(f"t must be finite, but parameter {np.argmin(is_finite)} is not.")
-    values: FloatArray = parameters.astype(np.float64)
-    if closed:
-        return values % 1.0
-    if values.size and (values.min() < 0 or values.max() > 1):
-        raise ShapeInputError(f"t must lie between 0 and 1 on an open curve, got {values.min():g} to {values.max():g}.")
-    return values
 
 
 def row_norms(rows: ComplexArray) -> FloatArray:

@@ -8,8 +8,8 @@ import numpy as np
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_flag
 from shapelex.exceptions import ShapeInputError, SpaceError, UnsupportedBySpaceError
-from shapelex.spaces.base import Space, check_parameter_range, read_only
-from shapelex.spaces.points import piecewise_gauss_legendre
+from shapelex.spaces.base import Space, read_only
+from shapelex.spaces.points import check_parameter_range, piecewise_gauss_legendre
 
 # Exact for polynomial pieces of degree 31; the check with more nodes tells when that was not enough.
 _NODES_PER_PIECE = 32

@@ -1,18 +1,18 @@
-"""Define spaces of points: landmarks, B-splines and cubic Hermite splines (sections 2.1 and 2.2 of the paper)."""
+"""Define spaces of points, and convert layouts of real coordinates (sections 2.1 and 2.2 of the paper)."""
 
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import comb, factorial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from shapelex._messages import parameter
-from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import as_numeric_array, check_count, check_flag
-from shapelex.exceptions import ShapeInputError, SpaceError
-from shapelex.spaces.base import Space, check_parameter_range, read_only
+from shapelex._typing import ArrayLike, ColumnLayout, ComplexArray, FloatArray
+from shapelex._validation import as_numeric_array, check_choice, check_count, check_flag, points_to_complex
+from shapelex.exceptions import ArrayTypeError, NonFiniteError, RealLayoutError, ShapeInputError, SpaceError
+from shapelex.spaces.base import Space, read_only
 
 # Beyond it double precision holds no basis; the exact Gram matrix would only take long.
 _MAX_DEGREE = 50
@@ -20,12 +20,14 @@ _MAX_DEGREE = 50
 # 420 times the integrals over one knot interval of the four cubics that carry, in this order,
 # position and tangent at its start and position and tangent at its end.
 _INTERVAL_GRAM = np.array([[156, 22, 54, -13], [22, 4, 13, -3], [54, 13, 156, -22], [-13, -3, -22, 4]])
+_LAYOUTS = ("blocks", "interleaved")
 
 
 class PointSpace(Space):
     """A space whose configurations hold the same number of coordinates for each of ``n_points`` points."""
 
     n_points: int
+    degree: int
     coordinates_per_point: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -43,6 +45,37 @@ class PointSpace(Space):
         shift = np.zeros(self.n_coordinates)
         shift[: self.n_points] = 1
         return read_only(shift)
+
+    def basis(self, t: ArrayLike) -> FloatArray:
+        """Evaluate the basis functions: uniform B-splines, which are hat functions where the degree is 1.
+
+        Those of a closed curve are centered and periodic, ``phi_n(t) = Σ_k beta(M t − n − k M)``. Those of an open one
+        have knots that repeat at the ends, so that it starts and ends at points.
+
+        Parameters
+        ----------
+        t : array_like of float, shape (n_parameters,)
+            Curve parameters in [0, 1]; any real number on a closed curve.
+
+        Returns
+        -------
+        ndarray of float, shape (n_parameters, n_points)
+            Values ``phi_n(t_p)``.
+        """
+        # scipy.interpolate takes longer to import than all the rest together.
+        from scipy.interpolate import BSpline as PiecewisePolynomial
+
+        degree, parameters, numbers = self.degree, check_parameter_range(t, self.closed), np.arange(self.n_points)
+        if self.closed:
+            # Functions one support beyond both ends reach into [0, M]; they count as those of their numbers modulo M.
+            margin = degree // 2 + 1
+            numbers = np.arange(-margin, self.n_points + margin + 1) % self.n_points
+            knots = np.arange(len(numbers) + degree + 1) - (margin + (degree + 1) / 2)
+            parameters = parameters * self.n_points
+        else:
+            inner = np.linspace(0.0, 1.0, self.n_points - degree + 1)
+            knots = np.concatenate([np.zeros(degree), inner, np.ones(degree)])
+        return np.asarray(PiecewisePolynomial(knots, np.eye(self.n_points)[numbers], degree)(parameters))
 
     def roll_rows(self, configurations: ComplexArray, s: ArrayLike) -> ComplexArray:
         """Start stacked configurations at their point `s`, one for all or one per shape."""
@@ -93,6 +126,7 @@ class Landmarks(PointSpace):
 
     n_points: int
     closed: bool = False
+    degree = 1
     _is_plain: ClassVar[bool] = True
 
     @cached_property
@@ -100,28 +134,12 @@ class Landmarks(PointSpace):
         """Matrix ``Phi`` of the Hermitian product: the identity."""
         return read_only(np.eye(self.n_points))
 
-    def basis(self, t: ArrayLike) -> FloatArray:
-        """Evaluate the hat functions of the polygon.
-
-        Parameters
-        ----------
-        t : array_like of float, shape (n_parameters,)
-            Curve parameters in [0, 1].
-
-        Returns
-        -------
-        ndarray of float, shape (n_parameters, n_points)
-            Values of the hat functions.
-        """
-        return spline_basis(t, self.n_points, 1, self.closed)
-
     # Whether outlines are closed changes neither the product nor the shift.
     def _has_product_of(self, other: Space) -> bool:
         return isinstance(other, Landmarks) and other.n_points == self.n_points
 
     def _centers(self, configurations: ComplexArray) -> ComplexArray:
-        centers: ComplexArray = configurations.mean(axis=1)
-        return centers
+        return np.asarray(configurations.mean(axis=1))
 
     def _remove_centers(self, configurations: ComplexArray, centers: ComplexArray) -> ComplexArray:
         moved = configurations - centers[:, None]
@@ -185,21 +203,6 @@ class BSpline(PointSpace):
         values = self.basis(nodes)
         gram = values.T @ (weights[:, None] * values)
         return read_only((gram + gram.T) / 2)
-
-    def basis(self, t: ArrayLike) -> FloatArray:
-        """Evaluate the basis functions.
-
-        Parameters
-        ----------
-        t : array_like of float, shape (n_parameters,)
-            Curve parameters in [0, 1]; any real number on a closed curve.
-
-        Returns
-        -------
-        ndarray of float, shape (n_parameters, n_points)
-            Values ``phi_n(t_p)``.
-        """
-        return spline_basis(t, self.n_points, self.degree, self.closed)
 
 
 @dataclass(frozen=True)
@@ -270,8 +273,7 @@ class HermiteSpline(PointSpace):
         functions = np.eye(self.n_coordinates)
         positions, tangents = (functions[start + knots % self.n_points] for start in (0, self.n_points))
         parameters = check_parameter_range(t, self.closed) * self.n_intervals
-        values: FloatArray = CubicHermiteSpline(knots, positions, tangents)(parameters)
-        return values
+        return np.asarray(CubicHermiteSpline(knots, positions, tangents)(parameters))
 
     def reverse_rows(self, configurations: ComplexArray) -> ComplexArray:
         """Reverse stacked configurations, and with them the signs of their tangents."""
@@ -280,32 +282,26 @@ class HermiteSpline(PointSpace):
         return turned
 
 
-def spline_basis(t: ArrayLike, n_functions: int, degree: int, closed: bool) -> FloatArray:
-    """Return uniform B-splines at parameters: centered and periodic where closed, else clamped at both ends.
-
-    Closed: ``phi_n(t) = Σ_k beta(M t − n − k M)``. Open: the knots at the ends repeat, so that curves start and end at
-    control points.
-    """
-    # scipy.interpolate takes longer to import than all the rest together.
-    from scipy.interpolate import BSpline as PiecewisePolynomial
-
-    parameters = check_parameter_range(t, closed)
-    numbers = np.arange(n_functions)
+def check_parameter_range(t: ArrayLike, closed: bool) -> FloatArray:
+    """Return curve parameters in [0, 1]; those of closed curves are taken modulo 1."""
+    parameters = np.atleast_1d(as_numeric_array(t, "t"))
+    if np.iscomplexobj(parameters) or parameters.ndim != 1:
+        raise ShapeInputError(
+            f"t must be a list of real parameters, got shape {parameters.shape}, dtype {parameters.dtype}."
+        )
+    is_finite = np.isfinite(parameters)
+    if not is_finite.all():
+        raise NonFiniteError(f"t must be finite, but parameter {np.argmin(is_finite)} is not.")
+    values: FloatArray = parameters.astype(np.float64)
     if closed:
-        # Functions one support beyond both ends reach into [0, M]; they count as those of their numbers modulo M.
-        margin = degree // 2 + 1
-        numbers = np.arange(-margin, n_functions + margin + 1) % n_functions
-        knots = np.arange(len(numbers) + degree + 1) - (margin + (degree + 1) / 2)
-        parameters = parameters * n_functions
-    else:
-        inner = np.linspace(0.0, 1.0, n_functions - degree + 1)
-        knots = np.concatenate([np.zeros(degree), inner, np.ones(degree)])
-    values: FloatArray = PiecewisePolynomial(knots, np.eye(n_functions)[numbers], degree)(parameters)
+        return values % 1.0
+    if values.size and (values.min() < 0 or values.max() > 1):
+        raise ShapeInputError(f"t must lie between 0 and 1 on an open curve, got {values.min():g} to {values.max():g}.")
     return values
 
 
 def _periodic_gram(n_functions: int, degree: int) -> FloatArray:
-    """Return the exact Gram matrix of the closed :func:`spline_basis`, a circulant.
+    """Return the exact Gram matrix of closed B-splines, a circulant.
 
     ``<phi_n, phi_m> = Σ_k beta_{2d+1}(n − m + k M) / M``, because two B-splines of degree d convolve to one of degree
     2d + 1, here at integers. Integers hold every term, so the entries are rounded once.
@@ -317,8 +313,7 @@ def _periodic_gram(n_functions: int, degree: int) -> FloatArray:
     for place in range(1, order + 1):
         terms = ((-1) ** j * comb(order + 1, j) * (place - j) ** order for j in range(place + 1))
         column[(place - degree - 1) % n_functions] += Fraction(sum(terms), factorial(order))
-    gram: FloatArray = circulant([float(value / n_functions) for value in column])
-    return gram
+    return np.asarray(circulant([float(value / n_functions) for value in column]))
 
 
 def piecewise_gauss_legendre(breakpoints: FloatArray, n_nodes: int) -> tuple[FloatArray, FloatArray]:
@@ -327,3 +322,131 @@ def piecewise_gauss_legendre(breakpoints: FloatArray, n_nodes: int) -> tuple[Flo
     starts, lengths = breakpoints[:-1, None], np.diff(breakpoints)[:, None]
     points: FloatArray = (starts + lengths * (nodes + 1) / 2).ravel()
     return points, (lengths * weights / 2).ravel()
+
+
+def from_points(points: ArrayLike) -> ComplexArray:
+    """Return the configurations ``x + iy`` of real points.
+
+    Parameters
+    ----------
+    points : array_like of float, shape (..., n_points, 2)
+        Points with x and y on the last axis; float32 gives complex64.
+
+    Returns
+    -------
+    ndarray of complex, shape (..., n_points)
+        The configurations.
+
+    Raises
+    ------
+    RealLayoutError
+        If the last axis does not hold x and y.
+
+    Examples
+    --------
+    >>> from_points([[0, 0], [1, 0], [0, 2]])
+    array([0.+0.j, 1.+0.j, 0.+2.j])
+    """
+    array = _as_real(points, "points")
+    if array.ndim < 2 or array.shape[-1] != 2:
+        raise RealLayoutError(f"points must have shape (..., n_points, 2), got {array.shape}.")
+    return points_to_complex(array)
+
+
+def to_points(Z: ArrayLike) -> FloatArray:
+    """Return the real points of configurations, with x and y on a new last axis.
+
+    Parameters
+    ----------
+    Z : array_like of complex, shape (..., n_coordinates)
+        Configurations.
+
+    Returns
+    -------
+    ndarray of float, shape (..., n_coordinates, 2)
+        Their coordinates; complex64 gives float32.
+
+    Examples
+    --------
+    >>> to_points([1 + 2j, 3 - 1j])
+    array([[ 1.,  2.],
+           [ 3., -1.]])
+    """
+    array = as_numeric_array(Z, "Z")
+    if not np.iscomplexobj(array):
+        raise ArrayTypeError(f"Z must be complex configurations, got dtype {array.dtype}.")
+    if array.ndim < 1:
+        raise ArrayTypeError("Z must have at least one axis, got a single number.")
+    return np.stack([array.real, array.imag], axis=-1)
+
+
+def from_columns(X: ArrayLike, layout: ColumnLayout) -> ComplexArray:
+    """Return the configurations held by a table with one row per shape.
+
+    Parameters
+    ----------
+    X : array_like of float, shape (..., 2 * n_points)
+        The table. float32 gives complex64.
+    layout : {"blocks", "interleaved"}
+        ``"blocks"`` for columns ``x1 .. xN y1 .. yN``, ``"interleaved"`` for ``x1 y1 .. xN yN``. There is
+        no default: a table read in the wrong layout gives wrong shapes and no error.
+
+    Returns
+    -------
+    ndarray of complex, shape (..., n_points)
+        The configurations.
+
+    Raises
+    ------
+    RealLayoutError
+        If the number of columns is odd.
+
+    Examples
+    --------
+    >>> from_columns([[0, 1, 5, 6]], layout="blocks")
+    array([[0.+5.j, 1.+6.j]])
+    >>> from_columns([[0, 1, 5, 6]], layout="interleaved")
+    array([[0.+1.j, 5.+6.j]])
+    """
+    check_choice(layout, _LAYOUTS, "layout")
+    array = _as_real(X, "X")
+    if array.ndim < 1 or array.shape[-1] % 2:
+        raise RealLayoutError(
+            f"X must have an even number of columns (x and y of each point), got shape {array.shape}."
+        )
+    is_blocks, n_points = layout == "blocks", array.shape[-1] // 2
+    split = array.reshape(*array.shape[:-1], *((2, n_points) if is_blocks else (n_points, 2)))
+    return points_to_complex(split.swapaxes(-1, -2) if is_blocks else split)
+
+
+def to_columns(Z: ArrayLike, layout: ColumnLayout) -> FloatArray:
+    """Return configurations as a real table with one row per shape.
+
+    Parameters
+    ----------
+    Z : array_like of complex, shape (..., n_coordinates)
+        Configurations.
+    layout : {"blocks", "interleaved"}
+        The order of columns, as in :func:`from_columns`.
+
+    Returns
+    -------
+    ndarray of float, shape (..., 2 * n_coordinates)
+        The table; complex64 gives float32.
+
+    Examples
+    --------
+    >>> to_columns([1 + 2j, 3 - 1j], layout="blocks")
+    array([ 1.,  3.,  2., -1.])
+    """
+    check_choice(layout, _LAYOUTS, "layout")
+    points = to_points(Z)
+    ordered = points.swapaxes(-1, -2) if layout == "blocks" else points
+    return ordered.reshape(*points.shape[:-2], 2 * points.shape[-2])
+
+
+def _as_real(array: ArrayLike, name: str) -> np.ndarray[Any, Any]:
+    converted = as_numeric_array(array, name)
+    if np.iscomplexobj(converted):
+        raise ArrayTypeError(f"{name} must be real, got dtype {converted.dtype}: it holds configurations already.")
+    return converted
