@@ -25,6 +25,8 @@ WRITING = {
     "reconstruct": "reconstruct model.npz shapes.npz -o out.npz",
     "mean": "mean shapes.npz -o out.npz",
     "distances": "distances shapes.npz -o out.csv",
+    "check": "check shapes.npz -o out.csv",
+    "measure": "measure shapes.npz -o out.csv",
     "compare": "compare shapes.npz -o out.csv --atoms 3 --nonzero 1-2 --method 'complex PCA'",
     "suggest": "suggest shapes.npz -o out.csv --atoms 2,3 --nonzero 1 --folds 2 --no-stability",
     "report": "report model.npz shapes.npz -o out.html",
@@ -39,11 +41,13 @@ WORK = {
     "reconstruct": "ShapeDictionary.reconstruct",
     "mean": "mean_shape",
     "distances": "pairwise_distances",
+    "check": "check",
+    "measure": "measure",
     "compare": "compare",
     "suggest": "suggest",
     "report": "report.write_report",
     "info": "read",
-    "replay": "store.provenance.read_run",
+    "replay": "files.provenance.read_run",
     "warmup": "ShapeDictionary.fit",
 }
 

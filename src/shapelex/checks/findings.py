@@ -1,0 +1,369 @@
+"""Look for what may be wrong with a set of shapes."""
+
+import shlex
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from shapelex._messages import on_one_line
+from shapelex._typing import BoolArray, ComplexArray, FloatArray
+from shapelex.checks.remedies import has_no_mirror
+from shapelex.exceptions import NonUniqueMeanWarning, ParameterError
+from shapelex.geometry import distance, mean_shape, measure, register
+from shapelex.geometry.measures import unit_lengths
+from shapelex.sequences import register_sequence
+from shapelex.shapes import ShapeSet
+from shapelex.shapes.set import as_set, description_columns
+from shapelex.spaces import Landmarks, Space
+from shapelex.statistics import outliers
+
+# Shapes of larger sets that are compared with each other; those of a mean, and the fewest that say what is usual.
+_MOST_COMPARED, _MOST_OF_MEAN, _FEWEST = 10_000, 300, 5
+# In larger sets repeated shapes are not searched for, as the hashes of all shapes would take too much memory.
+_MAX_HASHED = 2_000_000
+_NAMED = 6
+# A shape fits clearly better where that halves its distance to the mean, if it does so, one way or the other, for most.
+_CLEARLY, _MOST = 0.5, 0.75
+# Start points differ where so many outlines come so much closer by starting this part of the outline away.
+_SHARE_MOVED, _CLOSER, _FAR = 0.05, 0.7, 0.05
+# Interquartile ranges above the upper quartile, from where a shape is more likely an error than unusual.
+_FAR_OUT = 5.0
+# Numbers that stand for missing values, beside negative ones.
+_MARKS = (0, 99, 999, 9999, 99999)
+# Objects are taken to be merged from this multiple of the median area on, where they are this much less convex.
+_LARGE, _LESS_SOLID = 1.5, 0.06
+# Holes of a smaller part of the area are specks.
+_HOLE = 0.02
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What may be wrong with a set of shapes, and what to do about it.
+
+    Parameters
+    ----------
+    kind : str
+        What it is: ``"mirrored"``, ``"outliers"``, ….
+    ids : tuple of str
+        Shapes that it is about; empty where it is about the set.
+    text : str
+        What was found, in one sentence.
+    remedy : str
+        What to do about it, as a call in Python, in which the set is called ``shapes``.
+    command : str
+        The same on the command line, where SHAPES stands for the file of the shapes.
+    """
+
+    kind: str
+    ids: tuple[str, ...]
+    text: str
+    remedy: str
+    command: str
+
+    def __str__(self) -> str:
+        return f"{self.text}. Remedy: {self.remedy}"
+
+
+def check(X: Any, space: Space | None = None) -> list[Finding]:
+    """Look for what may be wrong with a set of shapes before drawing conclusions from it.
+
+    Nothing is changed. A finding is a question, not a verdict: look at the shapes before you follow its remedy. The
+    kinds of findings are described in the guide, see "Check a set".
+
+    Parameters
+    ----------
+    X : ShapeSet or array_like, complex (n_shapes, n_coordinates) or real (n_shapes, n_points, 2)
+        The shapes. Of sets of more than 10,000, so many, spread evenly, are compared with each other; findings say so.
+    space : Space, optional
+        Their space; by default that of the set, else open landmarks.
+
+    Returns
+    -------
+    list of Finding
+        The findings, each with ``kind``, ``ids``, ``text`` and ``remedy``; an empty list where nothing was found.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shapelex as sx
+    >>> wings = np.array([0, 4, 5 + 1j, 1 + 2j]) + 0.1 * np.random.default_rng(0).normal(size=(20, 4, 2)) @ [1, 1j]
+    >>> wings[[3, 8]] = wings[[3, 8]].conj()
+    >>> for finding in sx.check(wings):
+    ...     print(finding.kind, finding.ids, finding.remedy)
+    mirrored ('3', '8') sx.flip(shapes, ['3', '8'])
+    """
+    shapes = as_set(X, space)
+    is_usable, found = _look_at_rows(shapes)
+    step = -(-len(shapes) // _MOST_COMPARED)
+    compared = shapes[np.flatnonzero(is_usable)[::step]]
+    with warnings.catch_warnings():
+        # Any of several means will do.
+        warnings.simplefilter("ignore", NonUniqueMeanWarning)
+        if len(compared) >= _FEWEST:
+            words = f" (among {len(compared)} shapes spread evenly over the set)" if step > 1 else ""
+            found += [replace(one, text=one.text + words) for one in _look_at_fits(compared)]
+        if shapes.sequence is not None and not shapes.closed:
+            found += _look_at_time(shapes[:_MOST_COMPARED])
+    return [*found, *_look_at_objects(shapes), *_look_at_groups(shapes), *_look_at_units(shapes)]
+
+
+def _look_at_rows(shapes: ShapeSet) -> tuple[BoolArray, list[Finding]]:
+    """Return which shapes can be compared, and what is found by looking at each alone, or by looking for the same."""
+    rows: dict[str, list[str]] = defaultdict(list)
+    marks: dict[float, list[str]] = defaultdict(list)
+    seen: set[int] = set()
+    names: set[int] = set()
+    n_whole, usable = 0, []
+    for block in shapes.blocks():
+        points, ids = block.configurations, block.ids
+        if len(shapes) <= _MAX_HASHED:
+            for name, row in zip(ids.tolist(), points, strict=True):
+                for kind, key, known in (("repeated", row.tobytes(), seen), ("repeated_ids", name, names)):
+                    number = hash(key)
+                    if number in known:
+                        rows[kind].append(name)
+                    known.add(number)
+        is_whole = ~np.isnan(points).any(axis=1)
+        is_flat = is_whole & (np.abs(points - points[:, :1]).max(axis=1) == 0)
+        if isinstance(shapes.space, Landmarks):
+            is_marked = np.zeros(len(points), dtype=bool)
+            for value, is_there in _find_marks(points):
+                marks[value] += ids[is_there].tolist()
+                is_marked |= is_there
+            if not shapes.closed and points.shape[1] > 2:
+                rows["joined"] += ids[is_whole & ~is_flat & (points[:, 0] == points[:, -1])].tolist()
+        else:
+            is_flat = is_whole & (shapes.space.norm(shapes.space.centered(np.nan_to_num(points))) == 0)
+            is_marked = np.zeros(len(points), dtype=bool)
+        rows["no_size"] += ids[is_flat].tolist()
+        n_whole += int((is_whole & ~is_flat).sum())
+        usable.append(is_whole & ~is_flat & ~is_marked)
+    found = []
+    if rows["repeated"]:
+        found.append(_excluding("repeated", rows["repeated"], "exactly {repeats} another one"))
+    if rows["repeated_ids"]:
+        twice = rows["repeated_ids"]
+        text = (
+            f"{len(twice)} id{'s' * (len(twice) != 1)} used more than once: {', '.join(dict.fromkeys(twice[:_NAMED]))}"
+        )
+        call = "shapes.replace(ids=np.arange(len(shapes)))"
+        found.append(Finding("repeated_ids", (), text, call, "shapelex import FILES -o shapes.npz"))
+    if rows["no_size"]:
+        found.append(_excluding("no_size", rows["no_size"], "{has} no size: all points coincide"))
+    if rows["joined"] and len(rows["joined"]) == n_whole:
+        text = "the first and the last point coincide in every shape: closed outlines that were read as open curves?"
+        call = "sx.ShapeSet(shapes.configurations[:, :-1], sx.Landmarks(shapes.space.n_points - 1, closed=True))"
+        found.append(Finding("joined", (), text, call, "shapelex import FILES -o closed.npz --closed"))
+    for value, those in marks.items():
+        if len(those) > 1:
+            mark = f"{value:g}"
+            text = f"{_name(those)} {_verb(those, 'have')} landmarks at exactly ({mark}, {mark}): missing ones?"
+            mended = f"shapelex import SHAPES -o marked.npz --missing-mark {mark}"
+            found.append(Finding("missing_as_number", tuple(those), text, f"sx.mark_missing(shapes, {mark})", mended))
+    return np.concatenate([np.zeros(0, dtype=bool), *usable]), found
+
+
+def _find_marks(points: ComplexArray) -> Iterator[tuple[float, BoolArray]]:
+    """Yield numbers that stand for missing landmarks, with the shapes that have one outside of their other points."""
+    is_even = (points.real == points.imag) & ((points.real < 0) | np.isin(points.real, _MARKS))
+    for value in np.unique(points.real[is_even]).tolist():
+        is_mark = is_even & (points.real == value)
+        # In coordinates relative to a landmark, this one is (0, 0) in all shapes.
+        is_mark &= is_mark.mean(axis=0) <= 0.5
+        rows = np.flatnonzero(is_mark.any(axis=1))
+        others = np.where(is_mark[rows], complex(np.nan, np.nan), points[rows])
+        least = np.fmin.reduce(np.fmin(others.real, others.imag), axis=1)
+        greatest = np.fmax.reduce(np.fmax(others.real, others.imag), axis=1)
+        is_outside = np.zeros(len(points), dtype=bool)
+        # Where coordinates are measured from within the shapes, such numbers are coordinates like others.
+        is_outside[rows] = (least > max(value, -1e-9)) if value <= 0 else (np.maximum(greatest, -least) < value / 2)
+        if is_outside.any():
+            yield value, is_outside
+
+
+def _look_at_fits(shapes: ShapeSet) -> Iterator[Finding]:
+    """Compare complete shapes with their mean, as they are and mirrored, reversed or started elsewhere."""
+    space, rows = shapes.space, np.asarray(shapes.configurations)
+    trial = rows[:: -(-len(rows) // _MOST_OF_MEAN)]
+    if space.coordinates_per_point is not None and not has_no_mirror(space):
+        ways = {"start": space.closed, "direction": space.closed}
+        target = register(trial, space, **ways, reflection=True).target
+        mirror = register(rows.conj(), space, to=target, **ways)
+        ways["direction"] = False
+        own, back = (register(one, space, to=target, **ways) for one in (rows, space.reverse_rows(rows)))
+        as_is, mirrored, turned = own.distance_after, mirror.distance_after, back.distance_after
+        if shapes.sequence is not None and not space.closed:
+            # Ends that swap are looked for along time.
+            turned = as_is
+        is_mirrored = _fits_better(np.minimum(as_is, turned), mirrored)
+        is_turned = _fits_better(as_is, turned) & (turned <= mirrored)
+        yield from _tell_poses(shapes, is_mirrored, is_turned)
+        is_loose = shapes.preparation is None or not shapes.preparation.is_registered
+        if space.closed and is_loose:
+            before = distance(rows, mean_shape(trial, space=space), space=space)
+            yield from _look_at_starts(own.shift, before, as_is, space)
+        rows = np.where(is_turned[:, None], back.configurations, own.configurations)
+        rows = np.where(is_mirrored[:, None], mirror.configurations, rows)
+    far = outliers(ShapeSet(rows, space), factor=_FAR_OUT).rows
+    if far:
+        ids = shapes.ids[np.sort(far)].tolist()
+        yield _excluding("outliers", ids, "{lies} unusually far from the mean shape", "outliers")
+
+
+def _fits_better(as_is: FloatArray, changed: FloatArray) -> BoolArray:
+    """Return which shapes fit clearly better when changed; none where the change makes little difference to most."""
+    is_clear = np.minimum(as_is, changed) < _CLEARLY * np.maximum(as_is, changed)
+    return np.asarray(is_clear & (changed < as_is) & (is_clear.mean() >= _MOST))
+
+
+def _tell_poses(shapes: ShapeSet, is_mirrored: BoolArray, is_turned: BoolArray) -> Iterator[Finding]:
+    if is_mirrored.any():
+        ids = shapes.ids[is_mirrored].tolist()
+        text = f"{_name(ids)} {_verb(ids, 'fit')} clearly better when mirrored"
+        register_too = " --register" if shapes.closed else ""
+        command = _with_ids("mirrored", ids, f"shapelex import SHAPES -o flipped.npz{register_too} --flip")
+        yield Finding("mirrored", tuple(ids), text, f"sx.flip(shapes, {ids})", command)
+    if is_turned.any():
+        ids = shapes.ids[is_turned].tolist()
+        text = f"{_name(ids)} {_verb(ids, 'fit')} clearly better when the points are taken in the reverse order"
+        start = "" if shapes.closed else ", start=False"
+        command = "shapelex register SHAPES -o registered.npz"
+        yield Finding("reversed", tuple(ids), text, f"sx.register(shapes{start})", command)
+
+
+def _look_at_starts(shift: Any, before: FloatArray, after: FloatArray, space: Space) -> Iterator[Finding]:
+    """Tell where many outlines come clearly closer to the mean by starting elsewhere."""
+    n_points = space.n_coordinates // int(space.coordinates_per_point or 1)
+    moved = np.minimum(shift, n_points - shift) / n_points
+    n_moved = int(((moved > _FAR) & (after < _CLOSER * before)).sum())
+    if n_moved > max(1, _SHARE_MOVED * len(before)):
+        text = (
+            f"the start points of outlines differ: {n_moved} of {len(before)} come clearly closer to the mean when "
+            "they start elsewhere"
+        )
+        yield Finding("start_points", (), text, "sx.register(shapes)", "shapelex register SHAPES -o registered.npz")
+
+
+def _look_at_time(shapes: ShapeSet) -> Iterator[Finding]:
+    """Look for curves whose ends are exchanged between two frames."""
+    is_whole = ~np.isnan(shapes.configurations).any(axis=1)
+    if shapes.space.coordinates_per_point is None or is_whole.sum() < 2:
+        return
+    try:
+        is_reversed = register_sequence(shapes[is_whole]).is_reversed
+    except ParameterError as error:
+        # Frames repeat, or are not known.
+        yield Finding("time", (), f"the order in time is not known: {error}", "shapes.replace(metadata=...)",
+                      "shapelex import FILES -o shapes.npz --labels SHEET")  # fmt: skip
+        return
+    if is_reversed.any():
+        ids = shapes[is_whole].ids[is_reversed].tolist()
+        text = f"the ends of the curve swap along time: {_name(ids)} {_verb(ids, 'run')} the other way"
+        yield Finding("swapped_ends", tuple(ids), text, "sx.sequences.register_sequence(shapes)",
+                      "shapelex import SHAPES -o registered.npz --register")  # fmt: skip
+
+
+def _look_at_objects(shapes: ShapeSet) -> Iterator[Finding]:
+    """Look at what was noted of the objects of masks."""
+    columns = shapes.metadata
+    if "touches_border" not in columns or "area" not in columns:
+        return
+    area, ids = np.asarray(columns["area"], dtype=np.float64), shapes.ids
+    again = "shapelex import FILES -o shapes.npz --option"
+    call = 'sx.read(files, {}="drop")'
+    flags = {
+        "border": (np.asarray(columns["touches_border"]).astype(bool), "{touches} the border of the image"),
+        "holes": (np.asarray(columns["hole_area"]) > _HOLE * area, "{has} holes, which were filled"),
+    }
+    for kind, (flag, words) in flags.items():
+        if flag.any():
+            names = ids[flag].tolist()
+            text = f"{_name(names)} {_conjugate(words, names)}"
+            yield Finding(kind, tuple(names), text, call.format(kind), f"{again} {kind}=drop")
+    lost = np.asarray(columns["lost_area"]) > _HOLE * area
+    if lost.any():
+        names = ids[lost].tolist()
+        yield _excluding("in_parts", names, "{was} in several parts, of which only the largest is outlined")
+    large = area > _LARGE * np.median(area)
+    if shapes.closed and large.any() and len(shapes) >= _FEWEST:
+        solidity = measure(shapes)["solidity"].to_numpy()
+        is_merged = large & (solidity < np.nanmedian(solidity) - _LESS_SOLID)
+        if is_merged.any():
+            names = ids[is_merged].tolist()
+            yield _excluding("merged", names, "{looks} like several objects that were merged: large, and not convex")
+
+
+def _look_at_groups(shapes: ShapeSet) -> Iterator[Finding]:
+    """Look for groups whose names differ only by case or spaces."""
+    for name, column in description_columns(shapes).items():
+        if name == "id" or column.dtype.kind != "U":
+            continue
+        values = np.unique(column)
+        if len(values) > len(column) / 2:
+            continue
+        alike: dict[str, list[str]] = defaultdict(list)
+        for value in values.tolist():
+            alike["".join(value.split()).casefold()].append(value)
+        for spellings in alike.values():
+            if len(spellings) > 1:
+                text = f"groups of {name} differ only by case or spaces: {', '.join(map(repr, spellings))}"
+                wanted = f"np.where(np.isin(shapes.{{}}, {spellings}), {spellings[0]!r}, shapes.{{}})"
+                part = "labels" if name == "label" else f"metadata[{name!r}]"
+                whole = wanted.format(part, part)
+                mended = f"labels={whole}" if name == "label" else f"metadata={{**shapes.metadata, {name!r}: {whole}}}"
+                yield Finding("similar_groups", (), text, f"shapes.replace({mended})",
+                              "shapelex import FILES -o shapes.npz --labels CORRECTED_SHEET")  # fmt: skip
+
+
+def _look_at_units(shapes: ShapeSet) -> Iterator[Finding]:
+    """Tell where sizes cannot be compared: shapes of files that may have a scale, without one."""
+    lengths, unit, _ = unit_lengths(shapes)
+    is_unknown = np.isnan(lengths)
+    formats = set(shapes.provenance.get("formats", ())) & {"image", "tps"}
+    call, command = "shapes.replace(metadata={**shapes.metadata, 'scale': ...})", "shapelex import FILES -o shapes.npz"
+    if is_unknown.any():
+        ids = shapes.ids[is_unknown].tolist()
+        text = f"{_name(ids)} {_verb(ids, 'have')} no scale, so that sizes cannot be compared"
+        yield Finding("no_scale", tuple(ids), text, call, f"{command} --labels SHEET_WITH_SCALES")
+    elif unit == "coordinates" and formats:
+        what = "pixels" if formats == {"image"} else "the unit of the files"
+        text = f"no scale is known: sizes are in {what}"
+        option = "--option pixel_size=SIZE" if formats == {"image"} else "--labels SHEET_WITH_SCALES"
+        yield Finding("no_scale", (), text, call, f"{command} {option}")
+
+
+def _excluding(kind: str, ids: Sequence[str], words: str, function: str = "") -> Finding:
+    """Return a finding on shapes that can be left out."""
+    call = f"shapes[~np.isin(shapes.ids, {list(ids)})]"
+    if function:
+        call = f"sx.statistics.{function}(shapes).plot(), then {call}"
+    command = _with_ids(kind, ids, "shapelex import SHAPES -o checked.npz --exclude")
+    return Finding(kind, tuple(ids), f"{_name(ids)} {_conjugate(words, ids)}", call, command)
+
+
+def _with_ids(kind: str, ids: Sequence[str], command: str) -> str:
+    """Return a command with ids, or with a list of them where they are many or cannot be typed."""
+    if len(ids) > _NAMED or any("," in one or one != on_one_line(one) for one in ids):
+        return f"shapelex check SHAPES --kind {kind} -o {kind}.csv; {command} {kind}.csv"
+    return f"{command} {shlex.quote(','.join(ids))}"
+
+
+def _name(ids: Sequence[str]) -> str:
+    named = ", ".join(map(on_one_line, ids[:_NAMED]))
+    return f"{len(ids)} shape{'s' * (len(ids) != 1)} ({named}{', …' if len(ids) > _NAMED else ''})"
+
+
+def _verb(ids: Sequence[str], plural: str) -> str:
+    return plural if len(ids) != 1 else {"have": "has"}.get(plural, f"{plural}s")
+
+
+def _conjugate(words: str, ids: Sequence[str]) -> str:
+    """Return words in which the verb, in braces in the singular, fits the number of shapes."""
+    verb, _, rest = words.partition("}")
+    before, _, singular = verb.partition("{")
+    plural = {"has": "have", "was": "were", "lies": "lie", "touches": "touch"}.get(singular, singular.removesuffix("s"))
+    return f"{before}{singular if len(ids) == 1 else plural}{rest}"
