@@ -28,8 +28,8 @@ _MAX_HASHED = 2_000_000
 _NAMED = 6
 # A shape fits clearly better where that halves its distance to the mean, if it does so, one way or the other, for most.
 _CLEARLY, _MOST = 0.5, 0.75
-# Start points differ where so many outlines come so much closer by starting this part of the outline away.
-_SHARE_MOVED, _CLOSER, _FAR = 0.05, 0.7, 0.05
+# Start points are arbitrary where registration gains this part of what it gains over random ones, if that is much.
+_ARBITRARY, _LEAST_GAIN = 0.5, 0.05
 # Interquartile ranges above the upper quartile, from where a shape is more likely an error than unusual.
 _FAR_OUT = 5.0
 # Numbers that stand for missing values, beside negative ones.
@@ -204,8 +204,8 @@ def _look_at_fits(shapes: ShapeSet) -> Iterator[Finding]:
         yield from _tell_poses(shapes, is_mirrored, is_turned)
         is_loose = shapes.preparation is None or not shapes.preparation.is_registered
         if space.closed and is_loose:
-            before = distance(rows, mean_shape(trial, space=space), space=space)
-            yield from _look_at_starts(own.shift, before, as_is, space)
+            is_moved = (own.shift > 0) & ~is_mirrored & ~is_turned
+            yield from _look_at_starts(shapes, trial, as_is, is_moved)
         rows = np.where(is_turned[:, None], back.configurations, own.configurations)
         rows = np.where(is_mirrored[:, None], mirror.configurations, rows)
     far = outliers(ShapeSet(rows, space), factor=_FAR_OUT).rows
@@ -235,17 +235,29 @@ def _tell_poses(shapes: ShapeSet, is_mirrored: BoolArray, is_turned: BoolArray) 
         yield Finding("reversed", tuple(ids), text, f"sx.register(shapes{start})", command)
 
 
-def _look_at_starts(shift: Any, before: FloatArray, after: FloatArray, space: Space) -> Iterator[Finding]:
-    """Tell where many outlines come clearly closer to the mean by starting elsewhere."""
+def _look_at_starts(shapes: ShapeSet, trial: ComplexArray, after: FloatArray, is_moved: BoolArray) -> Iterator[Finding]:
+    """Tell whether start points are as good as random ones, or some shapes fit only when they start elsewhere."""
+    space = shapes.space
     n_points = space.n_coordinates // int(space.coordinates_per_point or 1)
-    moved = np.minimum(shift, n_points - shift) / n_points
-    n_moved = int(((moved > _FAR) & (after < _CLOSER * before)).sum())
-    if n_moved > max(1, _SHARE_MOVED * len(before)):
+    drawn = np.random.default_rng(0).integers(n_points, size=len(trial))
+    rolled = space.roll_rows(trial, drawn)
+    before = distance(shapes, mean_shape(trial, space=space), space=space)
+    random = distance(rolled, mean_shape(rolled, space=space), space=space)
+    as_it_is, registered, at_random = (float(np.sqrt(np.mean(one**2))) for one in (before, after, random))
+    lower, upper = np.quantile(before, [0.25, 0.75])
+    is_odd = is_moved & (before > upper + _FAR_OUT * (upper - lower)) & (after < _CLEARLY * before)
+    if as_it_is - registered > _ARBITRARY * (at_random - registered) > _LEAST_GAIN * registered:
         text = (
-            f"the start points of outlines differ: {n_moved} of {len(before)} come clearly closer to the mean when "
-            "they start elsewhere"
+            "the start points of outlines do not correspond: the distance from the mean is "
+            f"{as_it_is:.3f}, {at_random:.3f} with random start points, and {registered:.3f} once they are registered"
         )
         yield Finding("start_points", (), text, "sx.register(shapes)", "shapelex register SHAPES -o registered.npz")
+    elif is_odd.any():
+        ids = shapes.ids[is_odd].tolist()
+        text = f"{_name(ids)} {_verb(ids, 'fit')} clearly better when the outline starts elsewhere"
+        yield Finding(
+            "start_points", tuple(ids), text, "sx.register(shapes)", "shapelex register SHAPES -o registered.npz"
+        )
 
 
 def _look_at_time(shapes: ShapeSet) -> Iterator[Finding]:
