@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
 
 import shapelex as sx
 from shapelex.checks import Finding
+from tests.strategies import stacks
 
 T = np.exp(2j * np.pi * np.arange(60) / 60)
 WING = np.array([0, 2 - 0.3j, 5 + 1j, 4 + 2j, 2 + 2.5j, 0.5 + 1.2j])
@@ -224,6 +226,25 @@ def test_a_flipped_outline_keeps_its_place_its_direction_and_its_first_point():
 def test_a_finding_is_read_as_a_sentence():
     finding = Finding("mirrored", ("a",), "1 shape (a) fits clearly better when mirrored", "sx.flip(shapes, ['a'])", "")
     assert str(finding) == "1 shape (a) fits clearly better when mirrored. Remedy: sx.flip(shapes, ['a'])"
+
+
+@given(stacks(n_shapes=7))
+def test_sets_of_any_space_are_checked(stack):
+    space, Z = stack
+    shapes = sx.ShapeSet(Z, space, sequence=[0, 0, 0, 1, 1, 1, -1])
+    assert {finding.kind for finding in sx.check(shapes)} <= {
+        "mirrored", "reversed", "start_points", "swapped_ends", "outliers", "repeated", "missing_as_number"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("n_shapes", [1, 2, 6])
+def test_few_shapes_equal_ones_and_incomplete_ones_are_checked(n_shapes):
+    outlines = np.tile(LEAF, (n_shapes, 1))
+    kinds = [finding.kind for finding in sx.check(sx.ShapeSet(outlines, sx.Landmarks(60, closed=True)))]
+    assert kinds == ["repeated"] * (n_shapes > 1)
+    outlines[:, 3] = np.nan
+    kinds = [one.kind for one in sx.check(sx.ShapeSet(outlines, sx.Landmarks(60, closed=True), missing="allow"))]
+    assert kinds == ["repeated"] * (n_shapes > 1)
 
 
 @pytest.mark.realdata

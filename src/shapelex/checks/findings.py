@@ -32,8 +32,8 @@ _CLEARLY, _MOST = 0.5, 0.75
 _ARBITRARY, _LEAST_GAIN = 0.5, 0.05
 # Interquartile ranges above the upper quartile, from where a shape is more likely an error than unusual.
 _FAR_OUT = 5.0
-# Numbers that stand for missing values, beside negative ones.
-_MARKS = (0, 99, 999, 9999, 99999)
+# Numbers that stand for missing values, beside 0 and negative ones.
+_MARKS = (99, 999, 9999, 99999)
 # Objects are taken to be merged from this multiple of the median area on, where they are this much less convex.
 _LARGE, _LESS_SOLID = 1.5, 0.06
 # Holes of a smaller part of the area are specks.
@@ -169,7 +169,10 @@ def _look_at_rows(shapes: ShapeSet) -> tuple[BoolArray, list[Finding]]:
 
 def _find_marks(points: ComplexArray) -> Iterator[tuple[float, BoolArray]]:
     """Yield numbers that stand for missing landmarks, with the shapes that have one outside of their other points."""
-    is_even = (points.real == points.imag) & ((points.real < 0) | np.isin(points.real, _MARKS))
+    is_even = points.real == points.imag
+    # Negative coordinates that are no marks show that these are measured from within the shapes.
+    is_positive = (is_even | ((points.real >= 0) & (points.imag >= 0))).all(axis=1, keepdims=True)
+    is_even &= np.isin(points.real, _MARKS) | ((points.real <= 0) & is_positive)
     for value in np.unique(points.real[is_even]).tolist():
         is_mark = is_even & (points.real == value)
         # In coordinates relative to a landmark, this one is (0, 0) in all shapes.
@@ -179,7 +182,6 @@ def _find_marks(points: ComplexArray) -> Iterator[tuple[float, BoolArray]]:
         least = np.fmin.reduce(np.fmin(others.real, others.imag), axis=1)
         greatest = np.fmax.reduce(np.fmax(others.real, others.imag), axis=1)
         is_outside = np.zeros(len(points), dtype=bool)
-        # Where coordinates are measured from within the shapes, such numbers are coordinates like others.
         is_outside[rows] = (least > max(value, -1e-9)) if value <= 0 else (np.maximum(greatest, -least) < value / 2)
         if is_outside.any():
             yield value, is_outside
@@ -246,18 +248,19 @@ def _look_at_starts(shapes: ShapeSet, trial: ComplexArray, after: FloatArray, is
     as_it_is, registered, at_random = (float(np.sqrt(np.mean(one**2))) for one in (before, after, random))
     lower, upper = np.quantile(before, [0.25, 0.75])
     is_odd = is_moved & (before > upper + _FAR_OUT * (upper - lower)) & (after < _CLEARLY * before)
+    remedy = "sx.register(shapes)", "shapelex register SHAPES -o registered.npz"
+    if shapes.sequence is not None:
+        remedy = "sx.sequences.register_sequence(shapes)", "shapelex import SHAPES -o registered.npz --register"
     if as_it_is - registered > _ARBITRARY * (at_random - registered) > _LEAST_GAIN * registered:
         text = (
             "the start points of outlines do not correspond: the distance from the mean is "
             f"{as_it_is:.3f}, {at_random:.3f} with random start points, and {registered:.3f} once they are registered"
         )
-        yield Finding("start_points", (), text, "sx.register(shapes)", "shapelex register SHAPES -o registered.npz")
+        yield Finding("start_points", (), text, *remedy)
     elif is_odd.any():
         ids = shapes.ids[is_odd].tolist()
         text = f"{_name(ids)} {_verb(ids, 'fit')} clearly better when the outline starts elsewhere"
-        yield Finding(
-            "start_points", tuple(ids), text, "sx.register(shapes)", "shapelex register SHAPES -o registered.npz"
-        )
+        yield Finding("start_points", tuple(ids), text, *remedy)
 
 
 def _look_at_time(shapes: ShapeSet) -> Iterator[Finding]:
