@@ -59,6 +59,7 @@ from .riemannian import RiemannianDictionary as RiemannianDictionary
 from .selection import compare as compare
 from .selection import invariance_report as invariance_report
 from .selection import suggest as suggest
+from .sequences.midlines import midlines_from_mask as midlines_from_mask
 from .shapes import ShapeSet as ShapeSet
 from .spaces import BasisSpace as BasisSpace
 from .spaces import BSpline as BSpline

@@ -271,10 +271,3 @@ def test_six_mirrored_wings_of_a_real_set_are_found(data_folder):
 )  # fmt: skip
 def test_sets_of_the_literature_raise_no_alarm(data_folder, name):
     assert sx.check(sx.read(data_folder / f"{name}.npz")) == []
-
-
-def test_ids_that_repeat_are_told():
-    shapes = made(WING).replace(ids=["a", "a", *range(38)])
-    finding = only(sx.check(shapes), "repeated_ids")
-    assert "1 id used more than once: a" in finding.text
-    assert sx.check(apply(finding, shapes)) == []

@@ -94,6 +94,9 @@ def test_lengths_are_in_the_unit_of_the_set_where_it_is_known_and_else_a_remark_
     measured = sx.measure(closed(*rows, metadata=pixels))
     assert measured.attrs == {"unit": "µm", "remarks": []}
     assert measured["feret_max"].tolist() == pytest.approx([16, 16])
+    converted = sx.measure(closed(*rows, metadata={**pixels, "units": ["µm", "µm"]}))
+    assert converted.attrs == {"unit": "µm", "remarks": []}
+    assert converted["feret_max"].tolist() == pytest.approx([8, 8])
     missing = closed(T, np.where(T.real > 0.9, np.nan, T), missing="allow")
     assert np.isnan(sx.measure(missing).iloc[1]).all()
 

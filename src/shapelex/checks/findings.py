@@ -116,17 +116,15 @@ def _look_at_rows(shapes: ShapeSet) -> tuple[BoolArray, list[Finding]]:
     rows: dict[str, list[str]] = defaultdict(list)
     marks: dict[float, list[str]] = defaultdict(list)
     seen: set[int] = set()
-    names: set[int] = set()
     n_whole, usable = 0, []
     for block in shapes.blocks():
         points, ids = block.configurations, block.ids
         if len(shapes) <= _MAX_HASHED:
             for name, row in zip(ids.tolist(), points, strict=True):
-                for kind, key, known in (("repeated", row.tobytes(), seen), ("repeated_ids", name, names)):
-                    number = hash(key)
-                    if number in known:
-                        rows[kind].append(name)
-                    known.add(number)
+                number = hash(row.tobytes())
+                if number in seen:
+                    rows["repeated"].append(name)
+                seen.add(number)
         is_whole = ~np.isnan(points).any(axis=1)
         is_flat = is_whole & (np.abs(points - points[:, :1]).max(axis=1) == 0)
         if isinstance(shapes.space, Landmarks):
@@ -145,13 +143,6 @@ def _look_at_rows(shapes: ShapeSet) -> tuple[BoolArray, list[Finding]]:
     found = []
     if rows["repeated"]:
         found.append(_excluding("repeated", rows["repeated"], "exactly {repeats} another one"))
-    if rows["repeated_ids"]:
-        twice = rows["repeated_ids"]
-        text = (
-            f"{len(twice)} id{'s' * (len(twice) != 1)} used more than once: {', '.join(dict.fromkeys(twice[:_NAMED]))}"
-        )
-        call = "shapes.replace(ids=np.arange(len(shapes)))"
-        found.append(Finding("repeated_ids", (), text, call, "shapelex import FILES -o shapes.npz"))
     if rows["no_size"]:
         found.append(_excluding("no_size", rows["no_size"], "{has} no size: all points coincide"))
     if rows["joined"] and len(rows["joined"]) == n_whole:
@@ -292,7 +283,7 @@ def _look_at_objects(shapes: ShapeSet) -> Iterator[Finding]:
     call = 'sx.read(files, {}="drop")'
     flags = {
         "border": (np.asarray(columns["touches_border"]).astype(bool), "{touches} the border of the image"),
-        "holes": (np.asarray(columns["hole_area"]) > _HOLE * area, "{has} holes, which were filled"),
+        "holes": (np.asarray(columns["hole_area"]) > _HOLE * area, "{has} holes, which are not part of the outlines"),
     }
     for kind, (flag, words) in flags.items():
         if flag.any():

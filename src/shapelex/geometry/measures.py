@@ -101,6 +101,8 @@ def unit_lengths(shapes: ShapeSet) -> tuple[FloatArray, str, list[str]]:
     """Return the length of one unit of the coordinates of each shape, the unit that it is in, and remarks."""
     metadata = shapes.metadata
     lengths = np.ones(len(shapes))
+    if "units" in metadata:
+        return lengths, ", ".join(dict.fromkeys(map(str, metadata["units"]))) or "unit of the pixel size", []
     if {"area", "physical_area"} <= set(metadata):
         lengths = np.sqrt(_numbers(metadata["physical_area"]) / _numbers(metadata["area"]))
         return _known(lengths, ", ".join(dict.fromkeys(map(str, metadata.get("unit", ["unit of the file"])))))
