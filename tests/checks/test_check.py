@@ -133,6 +133,9 @@ def test_repeated_shapes_and_shapes_of_no_size_are_found():
     assert (repeated.kind, repeated.ids) == ("repeated", names([9]))
     assert (empty.kind, empty.ids) == ("no_size", names([3]))
     assert sx.check(apply(empty, apply(repeated, bad))) == []
+    space = sx.BSpline(6)
+    curves = np.array([*space.fit(made(WING, 9).configurations), np.full(6, 1e6 + 3e5j)])
+    assert only(sx.check(sx.ShapeSet(curves, space)), "no_size").ids == ("9",)
 
 
 def test_outlines_that_were_read_as_open_curves_are_found():
@@ -169,6 +172,8 @@ def test_sizes_without_a_scale_are_told():
     assert only(sx.check(made(WING, metadata={"scale": scale})), "no_scale").ids == names(range(3))
     assert sx.check(made(WING, metadata={"scale": np.full(40, 0.1)})) == []
     assert "pixels" in only(sx.check(made(WING, provenance={"formats": ["image"]})), "no_scale").text
+    again = {"formats": ["npz"], "source": {"source": {"formats": ["tps"]}}}
+    assert "unit of the files" in only(sx.check(made(WING, provenance=again)), "no_scale").text
 
 
 def test_objects_of_masks_that_are_cut_off_merged_or_have_holes_are_found():
@@ -224,8 +229,8 @@ def test_a_flipped_outline_keeps_its_place_its_direction_and_its_first_point():
 
 
 def test_a_finding_is_read_as_a_sentence():
-    finding = Finding("mirrored", ("a",), "1 shape (a) fits clearly better when mirrored", "sx.flip(shapes, ['a'])", "")
-    assert str(finding) == "1 shape (a) fits clearly better when mirrored. Remedy: sx.flip(shapes, ['a'])"
+    finding = Finding("mirrored", ("a",), "closer when mirrored: 1 shape (a)", "sx.flip(shapes, ['a'])", "")
+    assert str(finding) == "closer when mirrored: 1 shape (a). Remedy: sx.flip(shapes, ['a'])"
 
 
 @given(stacks(n_shapes=7))

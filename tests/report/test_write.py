@@ -30,7 +30,7 @@ def test_findings_in_a_set_are_on_the_page(tmp_path):
     X[[3, 8]] = X[[3, 8]].conj()
     model = sx.ShapeDictionary(n_atoms=3, n_nonzero=1, random_state=0, max_iter=2, tol=1).fit(X)
     (finding,) = payload_of(write_report(model, sx.ShapeSet(X), tmp_path / "page"))["findings"]
-    assert finding == "2 shapes (3, 8) fit clearly better when mirrored"
+    assert finding == "clearly closer to the mean when mirrored: 2 shapes (3, 8)"
 
 
 def test_shapes_come_back_from_the_file(landmarks, tmp_path):

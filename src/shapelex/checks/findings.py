@@ -3,7 +3,7 @@
 import shlex
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from shapelex.geometry import distance, mean_shape, measure, register
 from shapelex.geometry.measures import unit_lengths
 from shapelex.sequences import register_sequence
 from shapelex.shapes import ShapeSet
+from shapelex.shapes.columns import Column
 from shapelex.shapes.set import as_set, description_columns
 from shapelex.spaces import Landmarks, Space
 from shapelex.statistics import outliers
@@ -36,8 +37,14 @@ _FAR_OUT = 5.0
 _MARKS = (99, 999, 9999, 99999)
 # Objects are taken to be merged from this multiple of the median area on, where they are this much less convex.
 _LARGE, _LESS_SOLID = 1.5, 0.06
-# Holes of a smaller part of the area are specks.
-_HOLE = 0.02
+# Holes and lost parts of a smaller share of the area are specks.
+_SPECK = 0.02
+# Shapes smaller than this multiple of what rounding makes of their place have no size.
+_ROUNDING = 64
+
+_LEAVE_OUT = "shapes[~np.isin(shapes.ids, {ids})]", "shapelex import SHAPES -o checked.npz --exclude {ids}"
+_REGISTER = "shapelex register SHAPES -o registered.npz"
+_FOLLOW = "shapelex import SHAPES -o registered.npz --register"
 
 
 @dataclass(frozen=True)
@@ -113,49 +120,45 @@ def check(X: Any, space: Space | None = None) -> list[Finding]:
 
 def _look_at_rows(shapes: ShapeSet) -> tuple[BoolArray, list[Finding]]:
     """Return which shapes can be compared, and what is found by looking at each alone, or by looking for the same."""
-    rows: dict[str, list[str]] = defaultdict(list)
+    repeated, flat, joined = list[str](), list[str](), list[str]()
     marks: dict[float, list[str]] = defaultdict(list)
     seen: set[int] = set()
-    n_whole, usable = 0, []
+    space, usable = shapes.space, [np.zeros(0, dtype=bool)]
     for block in shapes.blocks():
         points, ids = block.configurations, block.ids
         if len(shapes) <= _MAX_HASHED:
             for name, row in zip(ids.tolist(), points, strict=True):
                 number = hash(row.tobytes())
-                if number in seen:
-                    rows["repeated"].append(name)
+                repeated += [name] * (number in seen)
                 seen.add(number)
         is_whole = ~np.isnan(points).any(axis=1)
-        is_flat = is_whole & (np.abs(points - points[:, :1]).max(axis=1) == 0)
-        if isinstance(shapes.space, Landmarks):
-            is_marked = np.zeros(len(points), dtype=bool)
+        extents = np.abs(np.nan_to_num(points)).max(axis=1, initial=0) * np.sqrt(space.n_coordinates)
+        precision = np.finfo(points.dtype)
+        sizes = space.norm(space.centered(np.nan_to_num(points)))
+        is_flat = is_whole & ~(sizes > _ROUNDING * precision.eps * extents + precision.tiny)
+        is_usable = is_whole & ~is_flat
+        flat += ids[is_flat].tolist()
+        if isinstance(space, Landmarks):
+            if not space.closed and points.shape[1] > 2:
+                joined += ids[is_usable & (points[:, 0] == points[:, -1])].tolist()
             for value, is_there in _find_marks(points):
                 marks[value] += ids[is_there].tolist()
-                is_marked |= is_there
-            if not shapes.closed and points.shape[1] > 2:
-                rows["joined"] += ids[is_whole & ~is_flat & (points[:, 0] == points[:, -1])].tolist()
-        else:
-            is_flat = is_whole & (shapes.space.norm(shapes.space.centered(np.nan_to_num(points))) == 0)
-            is_marked = np.zeros(len(points), dtype=bool)
-        rows["no_size"] += ids[is_flat].tolist()
-        n_whole += int((is_whole & ~is_flat).sum())
-        usable.append(is_whole & ~is_flat & ~is_marked)
-    found = []
-    if rows["repeated"]:
-        found.append(_excluding("repeated", rows["repeated"], "exactly {repeats} another one"))
-    if rows["no_size"]:
-        found.append(_excluding("no_size", rows["no_size"], "{has} no size: all points coincide"))
-    if rows["joined"] and len(rows["joined"]) == n_whole:
-        text = "the first and the last point coincide in every shape: closed outlines that were read as open curves?"
+                is_usable &= ~is_there
+        usable.append(is_usable)
+    found = [*_about("repeated", repeated, "exact repeats of another shape", *_LEAVE_OUT)]
+    found += _about("no_size", flat, "no size, as all points coincide", *_LEAVE_OUT)
+    for value, names in marks.items():
+        if len(names) > 1:
+            mark = f"{value:g}"
+            words = f"landmarks at exactly ({mark}, {mark}), which may be missing ones"
+            command = f"shapelex import SHAPES -o marked.npz --missing-mark {mark}"
+            found += _about("missing_as_number", names, words, f"sx.mark_missing(shapes, {mark})", command)
+    is_comparable = np.concatenate(usable)
+    if joined and len(joined) == is_comparable.sum():
+        text = "the first and the last point of every shape coincide: closed outlines that were read as open curves?"
         call = "sx.ShapeSet(shapes.configurations[:, :-1], sx.Landmarks(shapes.space.n_points - 1, closed=True))"
         found.append(Finding("joined", (), text, call, "shapelex import FILES -o closed.npz --closed"))
-    for value, those in marks.items():
-        if len(those) > 1:
-            mark = f"{value:g}"
-            text = f"{_name(those)} {_verb(those, 'have')} landmarks at exactly ({mark}, {mark}): missing ones?"
-            mended = f"shapelex import SHAPES -o marked.npz --missing-mark {mark}"
-            found.append(Finding("missing_as_number", tuple(those), text, f"sx.mark_missing(shapes, {mark})", mended))
-    return np.concatenate([np.zeros(0, dtype=bool), *usable]), found
+    return is_comparable, found
 
 
 def _find_marks(points: ComplexArray) -> Iterator[tuple[float, BoolArray]]:
@@ -194,38 +197,28 @@ def _look_at_fits(shapes: ShapeSet) -> Iterator[Finding]:
             turned = as_is
         is_mirrored = _fits_better(np.minimum(as_is, turned), mirrored)
         is_turned = _fits_better(as_is, turned) & (turned <= mirrored)
-        yield from _tell_poses(shapes, is_mirrored, is_turned)
-        is_loose = shapes.preparation is None or not shapes.preparation.is_registered
-        if space.closed and is_loose:
+        flip = f"shapelex import SHAPES -o flipped.npz{' --register' if space.closed else ''} --flip {{ids}}"
+        words = "clearly closer to the mean when mirrored"
+        yield from _about("mirrored", shapes.ids[is_mirrored], words, "sx.flip(shapes, {ids})", flip)
+        words = "clearly closer to the mean with the points in the reverse order"
+        call = f"sx.register(shapes{'' if space.closed else ', start=False'})"
+        yield from _about("reversed", shapes.ids[is_turned], words, call, _REGISTER)
+        if space.closed and (shapes.preparation is None or not shapes.preparation.is_registered):
             is_moved = (own.shift > 0) & ~is_mirrored & ~is_turned
             yield from _look_at_starts(shapes, trial, as_is, is_moved)
         rows = np.where(is_turned[:, None], back.configurations, own.configurations)
         rows = np.where(is_mirrored[:, None], mirror.configurations, rows)
-    far = outliers(ShapeSet(rows, space), factor=_FAR_OUT).rows
-    if far:
-        ids = shapes.ids[np.sort(far)].tolist()
-        yield _excluding("outliers", ids, "{lies} unusually far from the mean shape", "outliers")
+    far = np.sort(outliers(ShapeSet(rows, space), factor=_FAR_OUT).rows).astype(np.int64)
+    look = "sx.statistics.outliers(shapes).plot(), then "
+    yield from _about(
+        "outliers", shapes.ids[far], "unusually far from the mean shape", look + _LEAVE_OUT[0], _LEAVE_OUT[1]
+    )
 
 
 def _fits_better(as_is: FloatArray, changed: FloatArray) -> BoolArray:
     """Return which shapes fit clearly better when changed; none where the change makes little difference to most."""
     is_clear = np.minimum(as_is, changed) < _CLEARLY * np.maximum(as_is, changed)
     return np.asarray(is_clear & (changed < as_is) & (is_clear.mean() >= _MOST))
-
-
-def _tell_poses(shapes: ShapeSet, is_mirrored: BoolArray, is_turned: BoolArray) -> Iterator[Finding]:
-    if is_mirrored.any():
-        ids = shapes.ids[is_mirrored].tolist()
-        text = f"{_name(ids)} {_verb(ids, 'fit')} clearly better when mirrored"
-        register_too = " --register" if shapes.closed else ""
-        command = _with_ids("mirrored", ids, f"shapelex import SHAPES -o flipped.npz{register_too} --flip")
-        yield Finding("mirrored", tuple(ids), text, f"sx.flip(shapes, {ids})", command)
-    if is_turned.any():
-        ids = shapes.ids[is_turned].tolist()
-        text = f"{_name(ids)} {_verb(ids, 'fit')} clearly better when the points are taken in the reverse order"
-        start = "" if shapes.closed else ", start=False"
-        command = "shapelex register SHAPES -o registered.npz"
-        yield Finding("reversed", tuple(ids), text, f"sx.register(shapes{start})", command)
 
 
 def _look_at_starts(shapes: ShapeSet, trial: ComplexArray, after: FloatArray, is_moved: BoolArray) -> Iterator[Finding]:
@@ -239,19 +232,18 @@ def _look_at_starts(shapes: ShapeSet, trial: ComplexArray, after: FloatArray, is
     as_it_is, registered, at_random = (float(np.sqrt(np.mean(one**2))) for one in (before, after, random))
     lower, upper = np.quantile(before, [0.25, 0.75])
     is_odd = is_moved & (before > upper + _FAR_OUT * (upper - lower)) & (after < _CLEARLY * before)
-    remedy = "sx.register(shapes)", "shapelex register SHAPES -o registered.npz"
+    remedy = "sx.register(shapes)", _REGISTER
     if shapes.sequence is not None:
-        remedy = "sx.sequences.register_sequence(shapes)", "shapelex import SHAPES -o registered.npz --register"
+        remedy = "sx.sequences.register_sequence(shapes)", _FOLLOW
     if as_it_is - registered > _ARBITRARY * (at_random - registered) > _LEAST_GAIN * registered:
         text = (
             "the start points of outlines do not correspond: the distance from the mean is "
             f"{as_it_is:.3f}, {at_random:.3f} with random start points, and {registered:.3f} once they are registered"
         )
         yield Finding("start_points", (), text, *remedy)
-    elif is_odd.any():
-        ids = shapes.ids[is_odd].tolist()
-        text = f"{_name(ids)} {_verb(ids, 'fit')} clearly better when the outline starts elsewhere"
-        yield Finding("start_points", tuple(ids), text, *remedy)
+    else:
+        words = "clearly closer to the mean when the outline starts elsewhere"
+        yield from _about("start_points", shapes.ids[is_odd], words, *remedy)
 
 
 def _look_at_time(shapes: ShapeSet) -> Iterator[Finding]:
@@ -266,41 +258,31 @@ def _look_at_time(shapes: ShapeSet) -> Iterator[Finding]:
         yield Finding("time", (), f"the order in time is not known: {error}", "shapes.replace(metadata=...)",
                       "shapelex import FILES -o shapes.npz --labels SHEET")  # fmt: skip
         return
-    if is_reversed.any():
-        ids = shapes[is_whole].ids[is_reversed].tolist()
-        text = f"the ends of the curve swap along time: {_name(ids)} {_verb(ids, 'run')} the other way"
-        yield Finding("swapped_ends", tuple(ids), text, "sx.sequences.register_sequence(shapes)",
-                      "shapelex import SHAPES -o registered.npz --register")  # fmt: skip
+    ids = shapes[is_whole].ids[is_reversed]
+    words = "run the other way, as the ends of the curve swap along time"
+    yield from _about("swapped_ends", ids, words, "sx.sequences.register_sequence(shapes)", _FOLLOW)
 
 
 def _look_at_objects(shapes: ShapeSet) -> Iterator[Finding]:
     """Look at what was noted of the objects of masks."""
-    columns = shapes.metadata
-    if "touches_border" not in columns or "area" not in columns:
+    columns, ids = shapes.metadata, shapes.ids
+    if not {"area", "touches_border", "hole_area", "lost_area"} <= set(columns):
         return
-    area, ids = np.asarray(columns["area"], dtype=np.float64), shapes.ids
-    again = "shapelex import FILES -o shapes.npz --option"
-    call = 'sx.read(files, {}="drop")'
-    flags = {
-        "border": (np.asarray(columns["touches_border"]).astype(bool), "{touches} the border of the image"),
-        "holes": (np.asarray(columns["hole_area"]) > _HOLE * area, "{has} holes, which are not part of the outlines"),
-    }
-    for kind, (flag, words) in flags.items():
-        if flag.any():
-            names = ids[flag].tolist()
-            text = f"{_name(names)} {_conjugate(words, names)}"
-            yield Finding(kind, tuple(names), text, call.format(kind), f"{again} {kind}=drop")
-    lost = np.asarray(columns["lost_area"]) > _HOLE * area
-    if lost.any():
-        names = ids[lost].tolist()
-        yield _excluding("in_parts", names, "{was} in several parts, of which only the largest is outlined")
-    large = area > _LARGE * np.median(area)
-    if shapes.closed and large.any() and len(shapes) >= _FEWEST:
+    area, holes, lost = (np.asarray(columns[name], dtype=np.float64) for name in ("area", "hole_area", "lost_area"))
+    call, command = 'sx.read(files, {}="drop")', "shapelex import FILES -o shapes.npz --option {}=drop"
+    at_border = ids[np.asarray(columns["touches_border"]).astype(bool)]
+    for kind, names, words in (
+        ("border", at_border, "cut off by the border of the image"),
+        ("holes", ids[holes > _SPECK * area], "with holes, which are not part of the outlines"),
+    ):
+        yield from _about(kind, names, words, call.format(kind), command.format(kind))
+    words = "in several parts, of which only the largest is outlined"
+    yield from _about("in_parts", ids[lost > _SPECK * area], words, *_LEAVE_OUT)
+    is_large = area > _LARGE * np.median(area)
+    if shapes.closed and is_large.any() and len(shapes) >= _FEWEST:
         solidity = measure(shapes)["solidity"].to_numpy()
-        is_merged = large & (solidity < np.nanmedian(solidity) - _LESS_SOLID)
-        if is_merged.any():
-            names = ids[is_merged].tolist()
-            yield _excluding("merged", names, "{looks} like several objects that were merged: large, and not convex")
+        is_merged = is_large & (solidity < np.nanmedian(solidity) - _LESS_SOLID)
+        yield from _about("merged", ids[is_merged], "large and not convex, perhaps several objects in one", *_LEAVE_OUT)
 
 
 def _look_at_groups(shapes: ShapeSet) -> Iterator[Finding]:
@@ -329,12 +311,11 @@ def _look_at_units(shapes: ShapeSet) -> Iterator[Finding]:
     """Tell where sizes cannot be compared: shapes of files that may have a scale, without one."""
     lengths, unit, _ = unit_lengths(shapes)
     is_unknown = np.isnan(lengths)
-    formats = set(shapes.provenance.get("formats", ())) & {"image", "tps"}
+    formats = {"image", "tps"} & set(_formats_of(shapes.provenance))
     call, command = "shapes.replace(metadata={**shapes.metadata, 'scale': ...})", "shapelex import FILES -o shapes.npz"
     if is_unknown.any():
-        ids = shapes.ids[is_unknown].tolist()
-        text = f"{_name(ids)} {_verb(ids, 'have')} no scale, so that sizes cannot be compared"
-        yield Finding("no_scale", tuple(ids), text, call, f"{command} --labels SHEET_WITH_SCALES")
+        words = "without a scale, so that sizes cannot be compared"
+        yield from _about("no_scale", shapes.ids[is_unknown], words, call, f"{command} --labels SHEET_WITH_SCALES")
     elif unit == "coordinates" and formats:
         what = "pixels" if formats == {"image"} else "the unit of the files"
         text = f"no scale is known: sizes are in {what}"
@@ -342,34 +323,23 @@ def _look_at_units(shapes: ShapeSet) -> Iterator[Finding]:
         yield Finding("no_scale", (), text, call, f"{command} {option}")
 
 
-def _excluding(kind: str, ids: Sequence[str], words: str, function: str = "") -> Finding:
-    """Return a finding on shapes that can be left out."""
-    call = f"shapes[~np.isin(shapes.ids, {list(ids)})]"
-    if function:
-        call = f"sx.statistics.{function}(shapes).plot(), then {call}"
-    command = _with_ids(kind, ids, "shapelex import SHAPES -o checked.npz --exclude")
-    return Finding(kind, tuple(ids), f"{_name(ids)} {_conjugate(words, ids)}", call, command)
+def _formats_of(provenance: Any) -> Iterator[str]:
+    """Yield the formats of the files that a set was read from, at first and later."""
+    while isinstance(provenance, Mapping):
+        formats = provenance.get("formats")
+        yield from map(str, formats if isinstance(formats, list | tuple) else ())
+        provenance = provenance.get("source")
 
 
-def _with_ids(kind: str, ids: Sequence[str], command: str) -> str:
-    """Return a command with ids, or with a list of them where they are many or cannot be typed."""
-    if len(ids) > _NAMED or any("," in one or one != on_one_line(one) for one in ids):
-        return f"shapelex check SHAPES --kind {kind} -o {kind}.csv; {command} {kind}.csv"
-    return f"{command} {shlex.quote(','.join(ids))}"
-
-
-def _name(ids: Sequence[str]) -> str:
-    named = ", ".join(map(on_one_line, ids[:_NAMED]))
-    return f"{len(ids)} shape{'s' * (len(ids) != 1)} ({named}{', …' if len(ids) > _NAMED else ''})"
-
-
-def _verb(ids: Sequence[str], plural: str) -> str:
-    return plural if len(ids) != 1 else {"have": "has"}.get(plural, f"{plural}s")
-
-
-def _conjugate(words: str, ids: Sequence[str]) -> str:
-    """Return words in which the verb, in braces in the singular, fits the number of shapes."""
-    verb, _, rest = words.partition("}")
-    before, _, singular = verb.partition("{")
-    plural = {"has": "have", "was": "were", "lies": "lie", "touches": "touch"}.get(singular, singular.removesuffix("s"))
-    return f"{before}{singular if len(ids) == 1 else plural}{rest}"
+def _about(kind: str, ids: Sequence[str] | Column, words: str, call: str, command: str) -> Iterator[Finding]:
+    """Yield a finding on some shapes, if there are any; ``{ids}`` in the remedies stands for their ids."""
+    names = list(map(str, ids))
+    if not names:
+        return
+    named = ", ".join(map(on_one_line, names[:_NAMED])) + ", …" * (len(names) > _NAMED)
+    text = f"{words}: {len(names)} shape{'s' * (len(names) != 1)} ({named})"
+    typed = shlex.quote(",".join(names))
+    if "{ids}" in command and (len(names) > _NAMED or any("," in one or one != on_one_line(one) for one in names)):
+        # Many are written to a list, and so are those that cannot be typed.
+        command, typed = f"shapelex check SHAPES --kind {kind} -o {kind}.csv; {command}", f"{kind}.csv"
+    yield Finding(kind, tuple(names), text, call.replace("{ids}", str(names)), command.replace("{ids}", typed))

@@ -69,12 +69,13 @@ def check(
     ])  # fmt: skip
 
 
-def say_findings(shapes: Any, path: str | Path, screen: Screen) -> None:
-    """Say in one line each what may be wrong with the shapes of a file."""
+def say_findings(shapes: Any, path: str | Path, screen: Screen, *, sizes_count: bool = False) -> None:
+    """Say in one line each what may be wrong with the shapes of a file; of their sizes only where these count."""
     import shapelex as sx
 
     with screen.progress("checking"):
-        lines = [f"check: {one.text}" for one in sx.check(shapes)]
+        findings = sx.check(shapes)
+    lines = [f"check: {one.text}" for one in findings if sizes_count or one.kind != "no_scale"]
     for line in lines:
         screen.say(line)
     if lines:

@@ -196,7 +196,7 @@ def import_shapes(
         summary = Summary(shapes.blocks())
         checked = shapes if isinstance(shapes, sx.ShapeSet) else sx.open_shapes(target)
     screen.say(str(summary))
-    say_findings(checked, target, screen)
+    say_findings(checked, target, screen, sizes_count=True)
     screen.wrote(target)
     found_labels = sorted(summary.labels) if summary.labels else None
     current_report().note_remarks(shapes.notes)
