@@ -114,7 +114,9 @@ def check(X: Any, space: Space | None = None) -> list[Finding]:
             words = f" (among {len(compared)} shapes spread evenly over the set)" if step > 1 else ""
             found += [replace(one, text=one.text + words) for one in _look_at_fits(compared)]
         if shapes.sequence is not None and not shapes.closed:
-            found += _look_at_time(shapes[:_MOST_COMPARED])
+            followed = shapes[np.flatnonzero(is_usable)[:_MOST_COMPARED]]
+            words = f" (among the first {len(followed)} shapes)" if step > 1 else ""
+            found += [replace(one, text=one.text + words) for one in _look_at_time(followed)]
     return [*found, *_look_at_objects(shapes), *_look_at_groups(shapes), *_look_at_units(shapes)]
 
 
@@ -248,34 +250,32 @@ def _look_at_starts(shapes: ShapeSet, trial: ComplexArray, after: FloatArray, is
 
 def _look_at_time(shapes: ShapeSet) -> Iterator[Finding]:
     """Look for curves whose ends are exchanged between two frames."""
-    is_whole = ~np.isnan(shapes.configurations).any(axis=1)
-    if shapes.space.coordinates_per_point is None or is_whole.sum() < 2:
+    if shapes.space.coordinates_per_point is None or len(shapes) < 2:
         return
     try:
-        is_reversed = register_sequence(shapes[is_whole]).is_reversed
+        is_reversed = register_sequence(shapes).is_reversed
     except ParameterError as error:
         # Frames repeat, or are not known.
         yield Finding("time", (), f"the order in time is not known: {error}", "shapes.replace(metadata=...)",
                       "shapelex import FILES -o shapes.npz --labels SHEET")  # fmt: skip
         return
-    ids = shapes[is_whole].ids[is_reversed]
     words = "run the other way, as the ends of the curve swap along time"
-    yield from _about("swapped_ends", ids, words, "sx.sequences.register_sequence(shapes)", _FOLLOW)
+    yield from _about("swapped_ends", shapes.ids[is_reversed], words, "sx.sequences.register_sequence(shapes)", _FOLLOW)
 
 
 def _look_at_objects(shapes: ShapeSet) -> Iterator[Finding]:
     """Look at what was noted of the objects of masks."""
     columns, ids = shapes.metadata, shapes.ids
-    if not {"area", "touches_border", "hole_area", "lost_area"} <= set(columns):
+    names = ("area", "hole_area", "lost_area", "touches_border")
+    if not set(names) <= set(columns) or any(columns[name].dtype.kind not in "biuf" for name in names):
         return
-    area, holes, lost = (np.asarray(columns[name], dtype=np.float64) for name in ("area", "hole_area", "lost_area"))
+    area, holes, lost, touches = (np.asarray(columns[name], dtype=np.float64) for name in names)
     call, command = 'sx.read(files, {}="drop")', "shapelex import FILES -o shapes.npz --option {}=drop"
-    at_border = ids[np.asarray(columns["touches_border"]).astype(bool)]
-    for kind, names, words in (
-        ("border", at_border, "cut off by the border of the image"),
-        ("holes", ids[holes > _SPECK * area], "with holes, which are not part of the outlines"),
+    for kind, flags, words in (
+        ("border", touches > 0, "cut off by the border of the image"),
+        ("holes", holes > _SPECK * area, "with holes, which are not part of the outlines"),
     ):
-        yield from _about(kind, names, words, call.format(kind), command.format(kind))
+        yield from _about(kind, ids[flags], words, call.format(kind), command.format(kind))
     words = "in several parts, of which only the largest is outlined"
     yield from _about("in_parts", ids[lost > _SPECK * area], words, *_LEAVE_OUT)
     is_large = area > _LARGE * np.median(area)
