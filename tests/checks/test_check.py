@@ -233,6 +233,14 @@ def test_a_finding_is_read_as_a_sentence():
     assert str(finding) == "closer when mirrored: 1 shape (a). Remedy: sx.flip(shapes, ['a'])"
 
 
+@pytest.mark.parametrize("factor", [1e-200, 1e-30, 1e150, 1e300])
+def test_nothing_depends_on_the_unit_of_length(factor):
+    shapes = made(LEAF, closed=True)
+    scaled = shapes.replace(configurations=shapes.configurations * factor)
+    assert sx.check(scaled) == []
+    assert len(sx.measure(scaled)) == len(shapes)
+
+
 @given(stacks(n_shapes=7))
 def test_sets_of_any_space_are_checked(stack):
     space, Z = stack

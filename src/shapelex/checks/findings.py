@@ -75,6 +75,7 @@ class Finding:
         return f"{self.text}. Remedy: {self.remedy}"
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def check(X: Any, space: Space | None = None) -> list[Finding]:
     """Look for what may be wrong with a set of shapes before drawing conclusions from it.
 

@@ -26,6 +26,7 @@ _LEAST_SAMPLES = 200
 _BLOCK_ENTRIES = 1 << 20
 
 
+@np.errstate(over="ignore", divide="ignore", invalid="ignore")
 def measure(X: Any, space: Space | None = None) -> "pd.DataFrame":
     r"""Measure each shape: its size, and how round, elongated, convex and bent it is.
 
@@ -138,25 +139,24 @@ def _measure_outlines(points: ComplexArray) -> FloatArray:
     order = np.argsort(points, axis=1)
     sorted_points = np.take_along_axis(points, order, axis=1)
     hull_measures_batch(sorted_points.view(np.float64).reshape(*points.shape, 2), hulls)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        center = (crossed * (points + following)).sum(axis=1) / (6 * signed)
-        square = (crossed * (points**2 + points * following + following**2)).sum(axis=1) / (12 * signed) - center**2
-        moduli = np.abs(points) ** 2 + (points.conj() * following).real + np.abs(following) ** 2
-        spread = (crossed * moduli).sum(axis=1) / (12 * signed) - np.abs(center) ** 2
-        long, short = spread + np.abs(square), np.maximum(spread - np.abs(square), 0)
-        columns = (
-            area,
-            perimeter,
-            4 * np.pi * area / perimeter**2,
-            np.sqrt(long / short),
-            np.sqrt(1 - short / long),
-            area / hulls[:, 0],
-            hulls[:, 1] / perimeter,
-            hulls[:, 2],
-            hulls[:, 3],
-            curvature,
-            bending,
-        )
+    center = (crossed * (points + following)).sum(axis=1) / (6 * signed)
+    square = (crossed * (points**2 + points * following + following**2)).sum(axis=1) / (12 * signed) - center**2
+    moduli = np.abs(points) ** 2 + (points.conj() * following).real + np.abs(following) ** 2
+    spread = (crossed * moduli).sum(axis=1) / (12 * signed) - np.abs(center) ** 2
+    long, short = spread + np.abs(square), np.maximum(spread - np.abs(square), 0)
+    columns = (
+        area,
+        perimeter,
+        4 * np.pi * area / perimeter**2,
+        np.sqrt(long / short),
+        np.sqrt(1 - short / long),
+        area / hulls[:, 0],
+        hulls[:, 1] / perimeter,
+        hulls[:, 2],
+        hulls[:, 3],
+        curvature,
+        bending,
+    )
     return np.column_stack(columns)
 
 
@@ -172,6 +172,5 @@ def _measure_bends(steps: ComplexArray, is_closed: bool) -> tuple[FloatArray, Fl
     turns = np.abs(np.angle(after * before.conj()))
     spans = (np.abs(before) + np.abs(after)) / 2
     total = lengths.sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        bending = np.where(spans > 0, turns**2 / spans, 0).sum(axis=1)
-        return total, turns.sum(axis=1) / total, bending
+    bending = np.where(spans > 0, turns**2 / spans, 0).sum(axis=1)
+    return total, turns.sum(axis=1) / total, bending
