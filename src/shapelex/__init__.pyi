@@ -1,3 +1,4 @@
+from . import checks as checks
 from . import coding as coding
 from . import datasets as datasets
 from . import estimators as estimators
@@ -14,6 +15,9 @@ from . import selection as selection
 from . import sequences as sequences
 from . import spaces as spaces
 from . import statistics as statistics
+from .checks import check as check
+from .checks import flip as flip
+from .checks import mark_missing as mark_missing
 from .coding import SparseCodes as SparseCodes
 from .coding import decode as decode
 from .coding import encode as encode
@@ -36,6 +40,7 @@ from .geometry import geodesic as geodesic
 from .geometry import horizontal_projection as horizontal_projection
 from .geometry import log as log
 from .geometry import mean_shape as mean_shape
+from .geometry import measure as measure
 from .geometry import optimal_rotation as optimal_rotation
 from .geometry import pairwise_distances as pairwise_distances
 from .geometry import parallel_transport as parallel_transport
@@ -54,6 +59,7 @@ from .riemannian import RiemannianDictionary as RiemannianDictionary
 from .selection import compare as compare
 from .selection import invariance_report as invariance_report
 from .selection import suggest as suggest
+from .sequences.midlines import midlines_from_mask as midlines_from_mask
 from .shapes import ShapeSet as ShapeSet
 from .spaces import BasisSpace as BasisSpace
 from .spaces import BSpline as BSpline

@@ -289,7 +289,7 @@ def test_import_piece_by_piece_is_the_import_in_memory(tables, monkeypatch, opti
         patched.setattr(stored_shapes, "LARGE_BYTES", 1)
         patched.setattr(parts, "_BATCH_RECORDS", 7)
         for out in ("pieces.npz", "pieces.zarr"):
-            assert lines_of(run(f"{command} {out}"))[:-1] == said[:-1]
+            assert lines_of(run(f"{command} {out}"))[:-1] == [line.replace("whole.npz", out) for line in said[:-1]]
     for out in ("pieces.npz", "pieces.zarr"):
         found = sx.read(out)
         # Least squares round differently for another number of curves.
@@ -297,7 +297,7 @@ def test_import_piece_by_piece_is_the_import_in_memory(tables, monkeypatch, opti
         np.testing.assert_allclose(found.configurations, expected.configurations, atol=tolerance)
         assert found.replace(configurations=expected.configurations).equals(expected)
         assert found.notes == expected.notes
-        assert lines_of(run("info", out))[:-1] == said[:-1]
+        assert lines_of(run("info", out))[:-1] == [line for line in said[:-1] if "check" not in line]
         assert lines_of(run("info", out))[-1] == f"made by: shapelex {command} {out}"
     assert {path.name for path in tables.iterdir()} == {
         "a", "b", "shapes.npz", "whole.npz", "pieces.npz", "pieces.zarr"

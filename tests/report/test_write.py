@@ -25,6 +25,14 @@ from shapelex.report.sampling import N_WORST, choose_shapes
 from tests.report.conftest import HOSTILE_ID, HOSTILE_LABEL, array_of, make_shapes, payload_of
 
 
+def test_findings_in_a_set_are_on_the_page(tmp_path):
+    X = np.array([0, 4, 5 + 1j, 1 + 2j]) + 0.1 * np.random.default_rng(0).normal(size=(20, 4, 2)) @ [1, 1j]
+    X[[3, 8]] = X[[3, 8]].conj()
+    model = sx.ShapeDictionary(n_atoms=3, n_nonzero=1, random_state=0, max_iter=2, tol=1).fit(X)
+    (finding,) = payload_of(write_report(model, sx.ShapeSet(X), tmp_path / "page"))["findings"]
+    assert finding == "clearly closer to the mean when mirrored: 2 shapes (3, 8)"
+
+
 def test_shapes_come_back_from_the_file(landmarks, tmp_path):
     model, X = landmarks
     shapes = payload_of(write_report(model, X, tmp_path / "page"))["shapes"]

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from shapelex.cli.check import check
 from shapelex.cli.classify import classify
 from shapelex.cli.compare import compare
 from shapelex.cli.demo import demo
@@ -18,6 +19,7 @@ from shapelex.cli.impute import impute
 from shapelex.cli.info import info
 from shapelex.cli.learn import learn
 from shapelex.cli.mean import mean
+from shapelex.cli.measure import measure
 from shapelex.cli.methods import methods
 from shapelex.cli.reconstruct import reconstruct
 from shapelex.cli.register import register
@@ -44,6 +46,8 @@ _NAMES = {"compare_groups": "test"}
 for command in (
     formats,
     info,
+    check,
+    measure,
     register,
     impute,
     suggest,

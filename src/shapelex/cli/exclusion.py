@@ -1,4 +1,4 @@
-"""Shapes that a command leaves out, by a list of their ids or files, such as the explorer page exports."""
+"""Shapes that a command leaves out or mirrors, by their ids, or a list of ids or files such as the page exports."""
 
 import csv
 import io
@@ -11,14 +11,14 @@ import typer
 from shapelex.cli.errors import CommandError
 
 if TYPE_CHECKING:
-    from shapelex._typing import BoolArray
+    from shapelex._typing import BoolArray, ComplexArray
     from shapelex.shapes import ShapeSet
 
 ExcludeOption = Annotated[
     Path | None,
     typer.Option(
         "--exclude",
-        help="Leave out the shapes in this list, a .csv or .tsv file with a column id or file.",
+        help="Leave out these shapes: ids with commas between them, or a .csv or .tsv file with a column id or file.",
         show_default=False,
     ),
 ]
@@ -28,7 +28,7 @@ _NAMED = 5
 
 @dataclass
 class Exclusion:
-    """A list of shapes to leave out, and what has been found of it.
+    """A list of shapes to leave out or to mirror, and what has been found of it.
 
     An entry has an id, a file, or both: then both must be those of the shape. Files are found by their path or name.
     """
@@ -87,9 +87,12 @@ class Exclusion:
 
 
 def read_exclusion(path: Path) -> Exclusion:
-    """Read a list of shapes: a table with a column ``id``, a column ``file``, or both."""
+    """Read a list of shapes: ids, or a table with a column ``id``, a column ``file``, or both."""
     from shapelex.io.text_file import open_text
 
+    if not path.exists() and path.suffix.lower() not in (".csv", ".tsv", ".txt"):
+        names = str(path).split(",")
+        return Exclusion(path, [{"id": name.strip()} for name in names if name.strip()])
     if not path.is_file():
         raise CommandError(f"There is no file {path} to exclude shapes by.")
     text = "".join(open_text(path).blocks(keeps_line_ends=True))
@@ -123,3 +126,34 @@ def exclude_shapes(shapes: Any, exclusion: Exclusion) -> Any:
     if not shapes.shape[0]:
         raise CommandError(f"{exclusion.path} excludes all {n_all} shapes: none is left.")
     return shapes.replace(notes=(*shapes.notes, exclusion.note(n_all)))
+
+
+def flip_shapes(shapes: Any, chosen: Exclusion) -> Any:
+    """Return a set in which the shapes of a list are mirrored; parts on disk stay there."""
+    import numpy as np
+
+    from shapelex.checks.remedies import flipped_set, mirror_images
+    from shapelex.io.parts import AssembledShapes
+
+    # A set in memory is one block, too.
+    wanted = [(~chosen.keeps(block), block.ids) for block in shapes.blocks()]
+    ids = [name for is_wanted, names in wanted for name in names[is_wanted].tolist()]
+    if not ids:
+        raise CommandError(f"--flip {chosen.path} names no shape of these.")
+    places = iter(wanted)
+
+    def change(rows: "ComplexArray") -> "ComplexArray":
+        is_wanted, _ = next(places)
+        rows = np.array(rows)
+        rows[is_wanted] = mirror_images(rows[is_wanted], shapes.space)
+        return rows
+
+    if isinstance(shapes, AssembledShapes):
+        shapes.replace_rows(change)
+    else:
+        shapes = shapes.replace(configurations=np.concatenate([change(one.configurations) for one in shapes.blocks()]))
+    flipped = flipped_set(shapes, ids)
+    if chosen.unmatched:
+        note = f"entries of --flip that fit no shape: {', '.join(map(repr, chosen.unmatched[:_NAMED]))}"
+        flipped = flipped.replace(notes=(*flipped.notes, note))
+    return flipped

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shapelex.cli.check import say_findings
 from shapelex.cli.errors import ARGUMENTS, CommandError
 from shapelex.cli.group_results import RESULT_FILES, GroupResults, compare
 from shapelex.cli.json_report import current_report
@@ -117,6 +118,7 @@ def compare_groups(
     screen.say(results.answer)
     for text in results.texts:
         screen.say(f"\n{text}")
+    say_findings(found, shapes, screen)
     if folder is not None:
         for path in _replace_results(folder, results, run, lines, safe_cells):
             screen.wrote(path)

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from shapelex.cli.check import say_findings
 from shapelex.cli.errors import CommandError
-from shapelex.cli.exclusion import ExcludeOption, exclude_shapes, read_exclusion
+from shapelex.cli.exclusion import ExcludeOption, exclude_shapes, flip_shapes, read_exclusion
 from shapelex.cli.format_options import FormatOption, complete_format, parse_format_options
 from shapelex.cli.json_report import current_report
 from shapelex.cli.options import (
@@ -109,6 +110,22 @@ def import_shapes(
     missing: MissingOption = MissingName.error,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out records that cannot be read.")] = False,
     exclude: ExcludeOption = None,
+    flip: Annotated[
+        Path | None,
+        typer.Option(
+            "--flip",
+            help="Mirror these shapes, given as for --exclude, such as those that shapelex check names.",
+            show_default=False,
+        ),
+    ] = None,
+    missing_mark: Annotated[
+        float | None,
+        typer.Option(
+            "--missing-mark",
+            help="Landmarks with this number as x and y are missing, such as -1 or 0.",
+            show_default=False,
+        ),
+    ] = None,
     option: FormatOption = None,
     safe_cells: SafeCellsOption = False,
     seed: SeedOption = 0,
@@ -126,6 +143,8 @@ def import_shapes(
         raise typer.BadParameter("works only with --register.", param_hint="--reflection")
     if space is not SpaceName.landmarks and points is None and like is None:
         raise typer.BadParameter(f"--space {space} needs --points: how many the curve has.", param_hint="--space")
+    import shapelex as sx
+    from shapelex.shapes.set import join_blocks
     from shapelex.shapes.summary import Summary
 
     target = claim_shapes(out, force)
@@ -164,13 +183,20 @@ def import_shapes(
         if exclusion is not None:
             # Before registration, whose mean they would change.
             shapes = exclude_shapes(shapes, exclusion)
+        if missing_mark is not None:
+            shapes = sx.mark_missing(join_blocks(list(shapes.blocks())), missing_mark)
+        if flip is not None:
+            shapes = flip_shapes(shapes, read_exclusion(flip))
         if register:
             shapes, _ = register_shapes(shapes, model_set, reflection, seed, screen, start=closed is not False)
-        run = record_run(seed, (*inputs, *(one for one in (like, labels, exclude) if one is not None)))
+        lists = [one for one in (exclude, flip) if one is not None and one.exists()]
+        run = record_run(seed, (*inputs, *(one for one in (like, labels) if one is not None), *lists))
         with screen.progress("writing"):
             write_shapes(shapes, target, run, force, safe_cells=safe_cells)
         summary = Summary(shapes.blocks())
+        checked = shapes if isinstance(shapes, sx.ShapeSet) else sx.open_shapes(target)
     screen.say(str(summary))
+    say_findings(checked, target, screen, sizes_count=True)
     screen.wrote(target)
     found_labels = sorted(summary.labels) if summary.labels else None
     current_report().note_remarks(shapes.notes)

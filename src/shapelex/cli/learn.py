@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from shapelex.cli.check import say_findings
 from shapelex.cli.errors import CommandError, Interruption
 from shapelex.cli.exclusion import ExcludeOption, exclude_shapes, read_exclusion
 from shapelex.cli.figures import (
@@ -171,7 +172,7 @@ def learn(
         random_state=seed,
         checkpoint=None if checkpoint is None else str(checkpoint),
     )
-    run = record_run(seed, (shapes,) if exclude is None else (shapes, exclude))
+    run = record_run(seed, (shapes,) if exclude is None or not exclude.exists() else (shapes, exclude))
     try:
         with (
             on_cluster(found, shapes, scheduler) as source,
@@ -191,6 +192,7 @@ def learn(
     if stability:
         screen.say(model.stability_.summary())
     say_notes(found, screen)
+    say_findings(found, shapes, screen)
     screen.wrote(target)
     if picture is not None:
         pose = pose_on_page(found, model.space_)

@@ -11,6 +11,7 @@ from .geodesics import log as log
 from .geodesics import parallel_transport as parallel_transport
 from .means import align_to_mean as align_to_mean
 from .means import mean_shape as mean_shape
+from .measures import measure as measure
 from .registration import Registration as Registration
 from .registration import register as register
 from .resampling import resample as resample

@@ -1,7 +1,7 @@
 """All that a page holds, as one JSON value."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,7 @@ def make_payload(
     max_shapes: int,
     joined: bool = True,
     n_population: int | None = None,
+    findings: Sequence[str] = (),
     tested: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
     by: str | None = None,
@@ -60,6 +61,8 @@ def make_payload(
         Whether landmarks are joined by a line.
     n_population : int, optional
         Shapes of the set that these are spread over, where they are not all.
+    findings : sequence of str
+        What may be wrong with the shapes.
     tested : mapping, optional
         Classes and predicted classes of shapes, by their ids.
     provenance : mapping, optional
@@ -129,6 +132,7 @@ def make_payload(
         "settings": list_settings(model),
         "preparation": shapes.preparation,
         "notes": list(shapes.notes),
+        "findings": list(findings),
         "provenance": list_provenance(provenance),
     }
     if tested is not None:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike
 from shapelex._validation import check_count, check_flag
+from shapelex.checks import check
 from shapelex.estimators import ShapeDictionary
 from shapelex.exceptions import ParameterError, ParameterTypeError
 from shapelex.files.atomic import real_path, write_atomically
@@ -144,13 +145,14 @@ def write_report(
             f"{parameter('joined', False)} draws landmarks as points, but {model.space_} is a space of curves: leave "
             "it out."
         )
-    n_population = None
+    n_population, findings = None, []
     if isinstance(X, ShapeSet):
         if not X.in_memory and len(X) > _READ_PER_SHOWN * max_shapes:
             n_population = len(X)
             X = X[:: -(-len(X) // (_READ_PER_SHOWN * max_shapes))]
         X = X[:]
         X = model._prepare_set(X)
+        findings = [finding.text for finding in check(X)]
     shapes = read_shapes(X, model.space_, ids=ids, labels=labels, sequence=sequence, frames=frames, fps=fps)
     payload = make_payload(
         model,
@@ -159,6 +161,7 @@ def write_report(
         max_shapes=max_shapes,
         joined=joined,
         n_population=n_population,
+        findings=findings,
         tested=tested,
         provenance=provenance,
         by=by,

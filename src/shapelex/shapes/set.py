@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray, FloatArray, IntArray
-from shapelex._validation import check_choice, check_count, check_finite, check_names
+from shapelex._validation import check_choice, check_count, check_finite, check_names, is_data_frame
 from shapelex.exceptions import EmptySetError, ShapeInputError
 from shapelex.shapes.columns import Column, Columns, join_columns, make_columns, read_only_view
 from shapelex.shapes.opening import choose_space, open_storage
@@ -496,13 +496,13 @@ class ShapeSet:
         return joined if label is None else label_by(joined, label)
 
     def summary(self) -> str:
-        """Describe the set in words, with what to check before using it.
+        """Describe the set in words; :func:`shapelex.check` tells what may be wrong with it.
 
         Returns
         -------
         str
-            A few lines: the number of shapes, their space, labels, time series, missing landmarks, repeated shapes,
-            collapsed shapes, directions of outlines, and the notes.
+            A few lines: the number of shapes, their space, labels, time series, missing landmarks, directions of
+            outlines, and the notes.
         """
         return str(Summary(self.blocks()))
 
@@ -543,6 +543,17 @@ class ShapeSet:
         if step > 1 and color is not None and not isinstance(color, str | tuple):
             color = color[::step]
         return plot_shapes(self[::step], color=color, overlay=overlay, max_shapes=most, **options)
+
+
+def as_set(X: Any, space: Space | None = None) -> ShapeSet:
+    """Return shapes of any kind as a set; landmarks of arrays and data frames may be missing."""
+    if is_data_frame(X):
+        return ShapeSet.from_dataframe(X, space=space, missing="allow")
+    if isinstance(X, ShapeSet):
+        if space is not None:
+            space.check_space_of(X, "X")
+        return X
+    return ShapeSet(X, space, missing="allow", preparation=None)
 
 
 def _join_sets(parts: Sequence[ShapeSet], *, series_go_on: bool) -> ShapeSet:

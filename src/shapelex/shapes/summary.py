@@ -1,4 +1,4 @@
-"""Description of a set of shapes in words, with what to check before using it."""
+"""Description of a set of shapes in words."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from shapelex.shapes.set import ShapeSet
 
 _NAMED = 6
-# In larger sets repeated shapes are not searched for, as the hashes of all shapes would take too much memory.
-_MAX_HASHED = 2_000_000
 
 
 class Summary:
@@ -37,8 +35,6 @@ class Summary:
         self.labels: Counter[str] = Counter()
         self._series: Counter[int] = Counter()
         self._rates: set[float] = set()
-        self._rows: set[int] = set()
-        self._ids: set[int] = set()
         self._counts: Counter[str] = Counter()
         self._last: ShapeSet | None = None
         for block in blocks:
@@ -57,7 +53,13 @@ class Summary:
             lines.append(self._name_series())
         if shapes.metadata:
             lines.append(f"metadata: {', '.join(map(on_one_line, shapes.metadata))}")
-        lines += self._name_troubles(shapes.closed)
+        n_gone, left, right = (self._counts[one] for one in ("gone", "left", "right"))
+        if n_gone:
+            lines.append(f"missing: {counted(n_gone, 'landmark')} in {counted(self._counts['incomplete'], 'shape')}")
+        if left or right:
+            one_way = f"all turn {'counter-clockwise' if left else 'clockwise'}"
+            both_ways = f"{left} turn counter-clockwise, {right} clockwise"
+            lines.append(f"direction: {both_ways if left and right else one_way}")
         skipped = [note for note in shapes.notes if note.startswith("left out: ")]
         hidden = set(skipped[_NAMED:])
         lines += [f"note: {on_one_line(note)}" for note in shapes.notes if note not in hidden]
@@ -78,23 +80,15 @@ class Summary:
         rates = shapes.metadata.get(FPS)
         if rates is not None and rates.dtype.kind in "iuf":
             self._rates.update(rates[rates > 0].tolist())
-        if self._counts["shapes"] <= _MAX_HASHED:
-            self._rows.update(hash(row.tobytes()) for row in shapes.configurations)
-            self._ids.update(map(hash, shapes.ids.tolist()))
         is_gone = np.isnan(shapes.configurations)
         is_whole = ~is_gone.any(axis=1)
-        self._counts.update(gone=int(is_gone.sum()), incomplete=int((~is_whole).sum()), whole=int(is_whole.sum()))
-        if not is_whole.any():
-            return
-        points = shapes.configurations[is_whole]
-        if isinstance(shapes.space, BSpline | HermiteSpline):
-            points = shapes.space.sample(points, shapes.space.parameters(4 * shapes.space.n_coordinates))
-        self._counts["collapsed"] += int((np.abs(points - points[:, :1]).max(axis=1) == 0).sum())
-        if shapes.closed:
+        self._counts.update(gone=int(is_gone.sum()), incomplete=int((~is_whole).sum()))
+        if shapes.closed and is_whole.any():
+            points = shapes.configurations[is_whole]
+            if isinstance(shapes.space, BSpline | HermiteSpline):
+                points = shapes.space.sample(points, shapes.space.parameters(4 * shapes.space.n_coordinates))
             areas = signed_areas(points)
             self._counts.update(left=int((areas > 0).sum()), right=int((areas < 0).sum()))
-        elif points.shape[1] > 2:
-            self._counts["joined"] += int((points[:, 0] == points[:, -1]).sum())
 
     def _name_labels(self) -> str:
         order = sorted(((name, n) for name, n in self.labels.items() if name), key=lambda item: (-item[1], item[0]))
@@ -112,25 +106,6 @@ class Summary:
             named = _name_ends([1 / rate if is_slow else rate for rate in self._rates], ".4g")
             rates = f", {named} {'seconds per frame' if is_slow else 'frames per second'}"
         return f"{len(self._series)} time series of {lengths} shapes{rates}"
-
-    def _name_troubles(self, is_closed: bool) -> list[str]:
-        counts = self._counts
-        is_hashed = counts["shapes"] <= _MAX_HASHED
-        n_repeated, n_same_id = (is_hashed * (counts["shapes"] - len(seen)) for seen in (self._rows, self._ids))
-        n_gone, n_collapsed, left, right = (counts[one] for one in ("gone", "collapsed", "left", "right"))
-        one_way = f"all turn {'counter-clockwise' if left else 'clockwise'}"
-        both_ways = f"{left} turn counter-clockwise, {right} clockwise"
-        is_joined = not is_closed and counts["joined"] == counts["whole"]
-        joined = "first and last point coincide in every shape: outlines? Then read them with closed=True"
-        troubles = [
-            (n_gone, f"missing: {counted(n_gone, 'landmark')} in {counted(counts['incomplete'], 'shape')}"),
-            (n_repeated, f"{counted(n_repeated, 'shape')} exactly repeat{'s' * (n_repeated == 1)} another one"),
-            (n_same_id, f"{counted(n_same_id, 'id')} used more than once"),
-            (n_collapsed, f"{counted(n_collapsed, 'shape')} collapsed to a point: remove before fitting"),
-            (counts["whole"] and is_closed, f"direction: {both_ways if left and right else one_way}"),
-            (counts["whole"] and is_joined, joined),
-        ]
-        return [words for is_there, words in troubles if is_there]
 
 
 def signed_areas(outlines: ComplexArray) -> FloatArray:

@@ -29,6 +29,7 @@ from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeInputError
 from shapelex.io import contours
 from shapelex.io.formats.pixels import KEPT_BYTES, MAX_PIXELS, ImageFile, Pixels, border_of
+from shapelex.io.midlines import closes_a_loop, midline_inside, remark_on_loops
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.shapes.columns import FPS
 
@@ -73,6 +74,7 @@ def read_records(
     min_area: int | None = None,
     border: str = "keep",
     tracked: bool = False,
+    midlines: bool = False,
     z: int | None = None,
     channel: int | None = None,
     max_pixels: int = MAX_PIXELS,
@@ -98,6 +100,9 @@ def read_records(
     tracked : bool, default: False
         Whether an object has the same label in all frames, so that each label is a sequence. Frames are the pages of a
         stack, or the images of a folder by the last number in their names, such as ``mask007.tif``.
+    midlines : bool, default: False
+        Whether to read the midlines of long, thin objects, such as worms, as open curves, and not their outlines.
+        Objects that close a loop are left out.
     z, channel : int, optional
         Slice and channel to read of a TIFF that has several, counted from 0.
     max_pixels : int, default: 50_000_000
@@ -130,6 +135,7 @@ def read_records(
     if tracked and not is_stack and number is None:
         yield BadRecord("the image", f"{format_option('tracked', True)} needs a number of the frame in its name.")
         return
+    n_loops = 0
     n_objects, most_objects = 0, max(_FREE_OBJECTS, path.stat().st_size)
     for page, group, labels, names in numbered or _number_objects(image, plan, is_whole):
         place = f"page {page}, " if is_stack else ""
@@ -152,6 +158,9 @@ def read_records(
             continue
         counts.update(contours.count_objects([report for report, _ in found]))
         found = [(report, outline) for report, outline in found if not report.dropped]
+        if midlines:
+            n_loops += sum(closes_a_loop(report) for report, _ in found)
+            found = [(report, midline_inside(outline)) for report, outline in found if not closes_a_loop(report)]
         n_in_page.update([page] * len(found))
         for report, outline in found:
             # The only object of an image of 0 and 1 has the id that it would have in a label image.
@@ -170,14 +179,14 @@ def read_records(
                 points=outline,
                 id=f"{path.stem}:{page}:{name}" if place else f"{path.stem}:{name}",
                 label=group,
-                closed=True,
+                closed=not midlines,
                 sequence=label if tracked else None,
                 frame=page if is_stack else int(number[1]) if tracked and number else None,
                 metadata=metadata,
                 where=f"{place}object {name}",
                 spans_folder=tracked and not is_stack,
             )
-    left_out = contours.remark_on_objects(counts)
+    left_out = contours.remark_on_objects(counts) + remark_on_loops(n_loops)
     if not n_in_page:
         why = f"all its objects were left out: {' '.join(left_out)}" if left_out else "no object was found in it."
         yield BadRecord("the image", why)

@@ -67,6 +67,7 @@ export function startAbout() {
         (page.n_population ? `these ${count(page.n_shapes)}, which are spread evenly over a set of ${count(page.n_population)}.` : "all shapes."),
     );
   }
+  paragraphs.push(...page.findings.map((text) => `To check: ${text}. The command shapelex check tells what to do about it.`));
   byId("prose").append(...paragraphs.map((text, i) => make("p", { text, class: i ? "notice" : null })));
   byId("made").append(table(page.settings));
   drawOrigin();
