@@ -79,7 +79,8 @@ def import_shapes(
         str | None,
         typer.Option(
             "--label-from",
-            help="Label from the file name: a regular expression with one group, or 'parent' for the folder.",
+            help="Label from the path: 'parent' for the folder, a pattern such as '{arm}/{well}_{field}.tif' whose "
+            "names become columns, or a regular expression.",
             show_default=False,
         ),
     ] = None,
@@ -87,9 +88,18 @@ def import_shapes(
         Path | None,
         typer.Option("--labels", help="Sheet of metadata to join: .csv, .tsv, .xlsx or .parquet.", show_default=False),
     ] = None,
-    on: Annotated[str, typer.Option("--on", help="Column of the sheet that identifies the shapes: id, file, …")] = "id",
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on",
+            metavar="COLUMN",
+            help="Column by which the sheet names shapes: id, file, or two names as in id=Specimen, first that of the "
+            "shapes; by default ids are tried, then files.",
+            show_default=False,
+        ),
+    ] = None,
     label: Annotated[
-        str | None, typer.Option("--label", help="Column that becomes the label.", show_default=False)
+        str | None, typer.Option("--label", help="Column that becomes the label, too.", show_default=False)
     ] = None,
     fps: Annotated[
         float | None,

@@ -150,7 +150,7 @@ def assemble(found: Sequence[Found], wanted: Wanted) -> tuple[ShapeSet, int]:
     ]
     notes = [*([note] if note else []), *(mixed_note(name) for name in mixed if _has_text(columns[name]))]
     series = [-1 if record.sequence is None else record.sequence for record in records]
-    part = ShapeSet(
+    part = ShapeSet._as_stored(
         rows,
         space,
         ids=np.array(ids, dtype=np.str_),

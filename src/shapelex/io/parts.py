@@ -5,7 +5,7 @@ nothing else: the same function assembles them, and the same plan says what the 
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,12 +14,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from shapelex._messages import format_option, parameter
-from shapelex._typing import BoolArray, ComplexArray
+from shapelex._typing import BoolArray, ComplexArray, IntArray
 from shapelex.exceptions import ShapeFileError, ShapelexError
 from shapelex.io.assembly import SAME_COUNTS, Found, Wanted, assemble, check_cells, check_texts, mixed_note
 from shapelex.io.formats import npz
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.columns import ABSENT, METADATA, Column, ColumnKind, SeriesNumbers, cast_column
+from shapelex.shapes.columns import ABSENT, FILE, METADATA, Column, ColumnKind, SeriesNumbers, cast_column
+from shapelex.shapes.identity import GIVEN_ID, SAME_FILE_NAMES, UniqueIds, hashes_of, id_in_file, tell_apart
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.set import join_blocks
 from shapelex.spaces import Landmarks, Space
@@ -160,14 +161,18 @@ class Parts:
                 logger.info("more than %d bytes of shapes: going on in %s", self._limit, self.folder)
             for place, one in enumerate(self._parts):
                 if isinstance(one, ShapeSet):
-                    self[place] = one
+                    self._parts[place] = self._stored(one, place)
 
     def __setitem__(self, place: int, part: ShapeSet) -> None:
+        self._parts[place] = self._stored(part, place) if self.on_disk else part
+
+    def _stored(self, part: ShapeSet, place: int) -> Path:
+        """Write a part to its file."""
         assert self.folder is not None
         path = self.folder / f"{place}.npz"
         with path.open("wb") as stream:
             npz.write_set(part, stream)
-        self._parts[place] = path
+        return path
 
     def __delitem__(self, place: int) -> None:
         del self._parts[place]
@@ -186,6 +191,8 @@ class SetBuilder:
         What the caller wants of the shapes.
     parts : Parts
         Where the parts of the set go.
+    files : iterable of Path
+        All files that are read, whose names ids may need.
     describe : callable
         Takes a part and the files of its shapes, and returns it with what is known of these.
     can_drop : bool
@@ -195,10 +202,20 @@ class SetBuilder:
     """
 
     def __init__(
-        self, wanted: Wanted, parts: Parts, describe: Describe, can_drop: bool, added: Sequence[str] = ()
+        self,
+        wanted: Wanted,
+        parts: Parts,
+        files: Iterable[Path],
+        describe: Describe,
+        can_drop: bool,
+        added: Sequence[str] = (),
     ) -> None:
         self._wanted, self.parts, self._describe, self._can_drop = wanted, parts, describe, can_drop
         self.plan = Plan(added=added)
+        self._names = tell_apart(files)
+        # Of each part, a number for each id, and the number of the file that says it.
+        self._ids: list[tuple[IntArray, IntArray]] = []
+        self._sources: dict[Path, int] = {}
         self._waiting: list[Found] = []
         self._n_bytes = 0
         # Records that wait of files that came to a good end, and what was known before the file that is being read.
@@ -214,6 +231,10 @@ class SetBuilder:
             paths = [path] * len(item)
             self._admit(item, paths, paths, lambda row: f"{path}, shape {row}", are_records=False)
             return
+        name = id_in_file(item.record.id, path, self._names[path])
+        if name is not None and name != item.record.id:
+            item = replace(item, record=replace(item.record, id=name))
+            self.plan.notes[SAME_FILE_NAMES] = None
         self._waiting.append(item)
         self._n_bytes += item.record.points.nbytes
         if len(self._waiting) >= _BATCH_RECORDS or self._n_bytes >= _BATCH_BYTES:
@@ -229,6 +250,7 @@ class SetBuilder:
         if self._mark is not None:
             self.plan, n_parts, n_series = self._mark
             self.parts.truncate(n_parts)
+            del self._ids[n_parts:]
             self._series.truncate(n_series)
         self.keep()
 
@@ -238,6 +260,7 @@ class SetBuilder:
         self._flush()
         if not self.plan.n_shapes:
             return None
+        self._make_ids_unique()
         shapes = AssembledShapes(self.plan, self.parts, "error" if self._wanted.missing == "error" else "allow")
         return shapes if self.parts.on_disk else join_blocks(list(shapes.blocks()))
 
@@ -257,18 +280,40 @@ class SetBuilder:
             kept = replace(self.plan, kinds=kinds, notes=notes, provenances=provenances)
             self._mark = kept, len(self.parts), len(self._series)
 
+    def _make_ids_unique(self) -> None:
+        """Rename or number the shapes whose ids others have, too."""
+        hashes, sources = (np.concatenate(arrays) for arrays in zip(*self._ids, strict=True))
+        unique = UniqueIds(hashes, sources, list(tell_apart(self._sources).items()))
+        if not unique:
+            return
+        kinds = {"ids": ColumnKind(), f"{METADATA}{GIVEN_ID}": ColumnKind()}
+        for place, (part, (_, own)) in enumerate(zip(self.parts, self._ids, strict=True)):
+            part = part._with_ids(unique.rename(part.ids.tolist(), own.tolist()))
+            kinds = {name: kind.see(part.columns[name]) for name, kind in kinds.items()}
+            self.parts[place] = part
+            self._ids[place] = hashes_of(part.ids.tolist()), own
+        self.plan.kinds |= kinds
+        self.plan.notes |= unique.notes
+        # Names of files may make another id of the set.
+        self._make_ids_unique()
+
     def _assemble(self, batch: Sequence[Found]) -> None:
         if batch:
             part, n_repeated = assemble(batch, self._wanted)
             self.plan.n_repeated_ends += n_repeated
-            paths, sources = [one.path for one in batch], [one.series_source for one in batch]
-            self._admit(part, paths, sources, lambda row: batch[row].where, are_records=True)
+            paths, series = [one.path for one in batch], [one.series_source for one in batch]
+            self._admit(part, paths, series, lambda row: batch[row].where, are_records=True)
 
     def _admit(
-        self, part: ShapeSet, paths: Sequence[Path], sources: Sequence[Path], where: Where, *, are_records: bool
+        self, part: ShapeSet, paths: Sequence[Path], series: Sequence[Path], where: Where, *, are_records: bool
     ) -> None:
         if part.sequence is not None:
-            part = part.replace(sequence=self._series.join(sources, part.sequence))
+            part = part.replace(sequence=self._series.join(series, part.sequence))
+        sources = paths
+        if not are_records and FILE in part.metadata:
+            sources = [path.with_suffix("") / file for path, file in zip(paths, part.metadata[FILE], strict=True)]
+        numbers = np.array([self._sources.setdefault(source, len(self._sources)) for source in sources])
+        self._ids.append((hashes_of(part.ids.tolist()), numbers))
         part = self._describe(part, paths)
         self.plan.admit(part, where, are_records=are_records)
         self.parts.append(part)

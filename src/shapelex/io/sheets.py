@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def open_sheet(source: Any, on: str) -> Sheet:
+def open_sheet(source: Any, on: str | None) -> Sheet:
     """Return a sheet of metadata from a data frame or a file: text, ``.xlsx`` or ``.parquet``."""
     if is_data_frame(source):
         return Sheet(source, on, "the data frame")

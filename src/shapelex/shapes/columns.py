@@ -25,6 +25,9 @@ ROLES = tuple(_ROLE_TYPES)
 ABSENT = {"sequence": -1, f"{METADATA}frame": -1}
 """Numbers for shapes without an entry, where that is not NaN."""
 
+FILE = "file"
+"""Column of the metadata with the path of the file of a shape, where several were read."""
+
 FPS = "fps"
 """Column of the metadata with the number of frames per second; NaN where it is not known."""
 

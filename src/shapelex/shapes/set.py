@@ -11,7 +11,8 @@ import numpy as np
 from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice, check_count, check_finite, check_names
 from shapelex.exceptions import EmptySetError, ShapeInputError
-from shapelex.shapes.columns import Column, Columns, join_columns, make_columns, read_only_view
+from shapelex.shapes.columns import METADATA, Column, Columns, join_columns, make_columns, read_only_view
+from shapelex.shapes.identity import GIVEN_ID, unique_ids
 from shapelex.shapes.opening import open_storage
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.sheet import Sheet, label_by
@@ -49,7 +50,8 @@ class ShapeSet:
     space : Space, optional
         Space of the configurations; open landmarks when not given.
     ids : array_like of str, shape (n_shapes,), optional
-        Names of the shapes, which may repeat; row numbers when not given.
+        Names of the shapes; row numbers when not given. Those given several times are numbered (``a``, ``a:2``), with
+        a note; the column ``given_id`` of the metadata then has them as they were given.
     labels : array_like of str, shape (n_shapes,), optional
         Labels of the shapes, empty where unknown.
     sequence : array_like of int, shape (n_shapes,), optional
@@ -114,6 +116,30 @@ class ShapeSet:
         provenance: Mapping[str, Any] | None = None,
         preparation: Preparation | None = _NOT_PREPARED,
     ) -> None:
+        self._fill(configurations, space, ids, labels, sequence, metadata, missing, notes, provenance, preparation)
+        self.__dict__.update(self._with_unique_ids().__dict__)
+
+    @classmethod
+    def _as_stored(cls, configurations: ArrayLike, space: Space | None = None, **parts: Any) -> "ShapeSet":
+        """Return a set whose ids may repeat, as those of files do until all files are read."""
+        made = cls.__new__(cls)
+        made._fill(configurations, space, **parts)
+        return made
+
+    def _fill(
+        self,
+        configurations: ArrayLike,
+        space: Space | None,
+        ids: ArrayLike | None = None,
+        labels: ArrayLike | None = None,
+        sequence: ArrayLike | None = None,
+        metadata: Mapping[str, ArrayLike] | None = None,
+        missing: str = "error",
+        notes: Iterable[str] = (),
+        provenance: Mapping[str, Any] | None = None,
+        preparation: Preparation | None = _NOT_PREPARED,
+    ) -> None:
+        """Check the parts of a set and store them."""
         check_choice(missing, ("error", "allow"), "missing")
         given = choose_space(space, configurations)
         rows: Any = _as_rows(configurations, given, missing)
@@ -308,7 +334,23 @@ class ShapeSet:
         sources = self.columns.sources
         kept = {name: self.__dict__.get(name, sources.get(name)) for name in _ARGUMENTS}
         kept["metadata"] = self.columns.metadata.sources
-        return ShapeSet(**{**kept, **changes})
+        made = ShapeSet._as_stored(**{**kept, **changes})
+        return made._with_unique_ids() if "ids" in changes else made
+
+    def _with_unique_ids(self) -> "ShapeSet":
+        """Return the set with numbers after ids that repeat; those in a file are not read for this."""
+        ids = self.columns.sources["ids"]
+        given = ids.tolist() if isinstance(ids, np.ndarray) else []
+        if len(set(given)) == len(given):
+            return self
+        unique, notes = unique_ids(given)
+        return self._with_ids(unique)._with(notes=tuple(dict.fromkeys([*self.notes, *notes])))
+
+    def _with_ids(self, ids: Sequence[str]) -> "ShapeSet":
+        """Return the set with other ids; a column has those that were given."""
+        sources = {**self.columns.sources, "ids": read_only_view(np.array(ids, dtype=np.str_))}
+        sources.setdefault(f"{METADATA}{GIVEN_ID}", self.ids)
+        return self._with(columns=Columns(sources))
 
     def _with(self, **parts: Any) -> "ShapeSet":
         """Return a set with other parts, which are known to fit."""
@@ -342,7 +384,8 @@ class ShapeSet:
     def concatenate(sets: Iterable["ShapeSet"]) -> "ShapeSet":
         """Return one set with the shapes of several, in order.
 
-        Time series stay separate: a series keeps its number, unless a series of an earlier set has it already.
+        Time series stay separate: a series keeps its number, unless a series of an earlier set has it already. Ids that
+        an earlier shape has get a number.
         Entries of columns that a set does not have are NaN or empty text, and −1 for ``frame``. Numbers and text in one
         column become text.
 
@@ -370,9 +413,9 @@ class ShapeSet:
         >>> import shapelex as sx
         >>> one = sx.ShapeSet([[0, 1, 1j]], ids=["wing"])
         >>> sx.ShapeSet.concatenate([one, one]).ids.tolist()
-        ['wing', 'wing']
+        ['wing', 'wing:2']
         """
-        return _join_sets([part[:] for part in sets], series_go_on=False)
+        return _join_sets([part[:] for part in sets], series_go_on=False)._with_unique_ids()
 
     @staticmethod
     def from_dataframe(
@@ -454,18 +497,21 @@ class ShapeSet:
 
         return wide_frame(self, layout)
 
-    def join(self, df: "pd.DataFrame", on: str = "id", label: str | None = None) -> "ShapeSet":
+    def join(self, df: "pd.DataFrame", on: str | None = None, label: str | None = None) -> "ShapeSet":
         """Return the set with the columns of a table of metadata, one row per key.
 
         Parameters
         ----------
         df : DataFrame
             Table of metadata. Its rows need no order; several shapes may share a row.
-        on : str, default "id"
-            Column by which shapes are found: ``"id"`` for their ids, else a column of their metadata. Of ``file``, the
-            name without folder and the name without ending are tried too.
+        on : str, optional
+            Column by which shapes are found: ``"id"`` for their ids, ``"file"`` for their files, else a column of their
+            metadata; ``"id=Specimen"`` where the column of the table has another name. By default ids are tried, then
+            files, with a column ``id`` or ``file`` of the table, or its first one. Ids and files may leave out folders,
+            and files their endings; what may mean several is refused.
         label : str, optional
-            Column that becomes the label, of the table or of the metadata; by default ``label`` of the table, if any.
+            Column that becomes the label, too, of the table or of the metadata; by default ``label`` of the table, if
+            any.
 
         Returns
         -------

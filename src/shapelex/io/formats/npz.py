@@ -46,7 +46,7 @@ def read_set(path: Path) -> ShapeSet:
     parts = _read_parts(path, mapped=False)
     try:
         points = parts.pop("points")
-        return ShapeSet(points if points.dtype.kind == "c" else points_to_complex(points), **parts)
+        return ShapeSet._as_stored(points if points.dtype.kind == "c" else points_to_complex(points), **parts)
     except (ValueError, TypeError) as error:
         raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
 
