@@ -226,3 +226,24 @@ def test_cells_of_two_arms_from_masks_to_a_list(data_folder, tmp_path, monkeypat
     lines_of(run("import control drug -o left.npz --points 60 --exclude list.csv"))
     left = set(sx.read("left.npz").ids.tolist())
     assert set(found.ids.tolist()) - left == {found.ids[42]}
+
+
+@pytest.mark.parametrize("name", ["sheet.csv", "sheet.tsv", "sheet.xlsx"])
+@pytest.mark.parametrize("on", [None, "file", "file=Image"])
+def test_titles_above_the_names_of_the_columns_are_left_out(wells, name, on):
+    key = "Image" if on == "file=Image" else "file"
+    rows = [
+        ["Study of wells", "", ""],
+        ["", "", ""],
+        [key, "arm", "dose"],
+        ["control/well1.tif", "control", "0"],
+        ["drug/well1.tif", "drug", "007"],
+    ]
+    if name.endswith("xlsx"):
+        pd.DataFrame(rows).to_excel(name, header=False, index=False)
+    else:
+        pd.DataFrame(rows).to_csv(name, header=False, index=False, sep="\t" if name.endswith("tsv") else ",")
+    found = sx.read("data", n_points=30, join=name, on=on, label="arm")
+    assert found.labels.tolist() == ["control"] * 5 + ["drug"] * 3
+    assert f"above the names of the columns of {name}: 'Study of wells'" in notes_of(found)
+    assert found.metadata["dose"].tolist()[-1] in (7, "007")

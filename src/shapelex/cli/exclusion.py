@@ -80,8 +80,8 @@ class Exclusion:
         for name, rows in own_rows.items():
             place = names.find(name)
             # What is written in full is not meant by its end, too.
-            if place is not None and ((entry := names.names[place]) == name or entry not in own_rows):
-                for number in entries[entry]:
+            if place is not None and ((written := names.names[place]) == name or written not in own_rows):
+                for number in entries[written]:
                     fits.setdefault(number, set()).update(rows)
         return fits
 

@@ -1,7 +1,7 @@
 """Join the rows of a sheet of metadata to shapes, by a column that names the shapes."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -43,9 +43,18 @@ class Sheet:
         What to call the sheet in messages.
     notes : sequence of str
         What is told of the sheet already.
+    texts : mapping of str to list of str, optional
+        The cells as they are written, where that tells more than their values: ``007``.
     """
 
-    def __init__(self, df: "pd.DataFrame", on: str | None, name: str, notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        df: "pd.DataFrame",
+        on: str | None,
+        name: str,
+        notes: Sequence[str] = (),
+        texts: Mapping[str, list[str]] | None = None,
+    ) -> None:
         indexed = [one for one in df.index.names if one is not None and one not in df.columns]
         df = df.reset_index(indexed) if indexed else df
         twice = [str(column) for column in df.columns[df.columns.duplicated()]]
@@ -53,6 +62,7 @@ class Sheet:
             raise ShapeInputError(f"{name} has several columns {twice[0]!r}: rename or remove all but one.")
         self.name, self.all_columns, self._told_before = name, [str(column) for column in df.columns], list(notes)
         self._cells = {str(column): df[column].tolist() for column in df.columns}
+        self._texts = self._cells if texts is None else texts
         self._ways = self._ways_to_join(on)
         self._names: Names | None = None
         self._owners: dict[int, str | None] = {}
@@ -141,7 +151,7 @@ class Sheet:
         return [(kind, key or kind)]
 
     def _keys(self, column: str) -> list[str]:
-        return [as_text(cell) for cell in self._cells[column]]
+        return [as_text(cell) for cell in self._texts[column]]
 
     def _fits(self, way: tuple[str, str], shapes: "ShapeSet", files: Sequence[Path] | None) -> bool:
         """Tell whether some shape has a row if these columns are compared."""
@@ -236,9 +246,9 @@ def _names_of(shapes: "ShapeSet", files: Sequence[Path] | None, kind: str) -> li
         ]
     known = shapes.metadata
     if kind == FILE and files is not None:
-        full = {str(file): str(file.absolute()) for file in dict.fromkeys(files)}
+        typed = {str(file): str(file.absolute()) for file in dict.fromkeys(files)}
         own = known[FILE].tolist() if FILE in known else list(map(str, files))
-        return [_Told(name, (full.get(name, name),), name) for name in own]
+        return [_Told(name, (typed.get(name, name),), name) for name in own]
     if kind not in known and kind != GIVEN_ID:
         return None
     texts = map(as_text, known.get(kind, shapes.ids).tolist())
