@@ -71,6 +71,10 @@ class TestMaking:
         with pytest.raises(error, match=words):
             sx.ShapeSet(**{"configurations": TRIANGLES} | changes)
 
+    @pytest.mark.parametrize("labels", [["a", None, "b", np.nan], np.array(["a", None, "b", np.nan], dtype=object)])
+    def test_absent_labels_are_empty(self, labels):
+        assert sx.ShapeSet(TRIANGLES, labels=labels).labels.tolist() == ["a", "", "b", ""]
+
     def test_missing_landmarks(self):
         shapes = sx.ShapeSet([[0, complex(np.nan, 1), 1j]], missing="allow")
         assert shapes.is_missing.tolist() == [[False, True, False]]
