@@ -139,6 +139,10 @@ def test_names_of_two_columns_are_joined(wells):
         run("import", "data", "-o", "c.npz", "--points", "30", "--labels", "cells.csv", "--on", "id=Cell", "--json")
     )
     assert shown["n_shapes"] == 8
+    # A first column that is not named like a key is a guess, which must fit all shapes.
+    sheet[1:].to_csv("cells.csv", index=False)
+    refused("import data -o d.npz --points 30 --labels cells.csv", "if it names them, say --on id=Cell")
+    assert len(sx.read("data", n_points=30, join="cells.csv", on="id=Cell")) == 8
     refused("import data -o d.npz --points 30 --labels cells.csv --on id=Zelle", "has no column 'Zelle'")
     refused(
         "import data -o d.npz --points 30 --labels cells.csv --on tree=Cell", "'tree' is not a column of the shapes"

@@ -20,7 +20,7 @@ MASK_NAME = re.compile(r"(?i)(.+?)[-_ .](?:cp_)?(?:masks?|labels?|seg|segmentati
 """Ends of the names of masks, after the name of the image that was segmented."""
 
 _ENDINGS = re.compile(r"(?<=.)(\.[a-zA-Z]\w*)+$")
-_NUMBER = re.compile(r"(?<=.):\d+$")
+_NUMBERS = re.compile(r"(?<=.)(:\d+)+$")
 _SHARED = f"ids that several files have begin with the name of the file; the column {GIVEN_ID} has them as they were"
 _REPEATED = f"ids of several shapes are numbered, as in a, a:2; the column {GIVEN_ID} has them as they were"
 
@@ -58,9 +58,9 @@ def id_in_full(name: str, path: Path) -> str:
     return f"{path.parent}/{last}" if is_made_of_path else f"{path.with_suffix('')}/{name}"
 
 
-def without_number(name: str) -> str:
-    """Return an id without the number that tells the shapes of one id apart."""
-    return _NUMBER.sub("", name)
+def without_numbers(name: str) -> str:
+    """Return an id without the numbers that tell the shapes of one id, or of one file, apart."""
+    return _NUMBERS.sub("", name)
 
 
 def hashes_of(ids: Iterable[str]) -> IntArray:
@@ -174,7 +174,7 @@ class Names:
         folders, forms = self._split(told)
         if self._kind == "id":
             # A name may be that of all shapes that were given one id.
-            forms.append(without_number(forms[0]))
+            forms.append(without_numbers(forms[0]))
         for n_left_out in range(len(folders) + 1):
             for form in forms:
                 if (found := self._numbers.get((*folders[n_left_out:], form))) is not None:

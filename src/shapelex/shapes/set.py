@@ -116,30 +116,6 @@ class ShapeSet:
         provenance: Mapping[str, Any] | None = None,
         preparation: Preparation | None = _NOT_PREPARED,
     ) -> None:
-        self._fill(configurations, space, ids, labels, sequence, metadata, missing, notes, provenance, preparation)
-        self.__dict__.update(self._with_unique_ids().__dict__)
-
-    @classmethod
-    def _as_stored(cls, configurations: ArrayLike, space: Space | None = None, **parts: Any) -> "ShapeSet":
-        """Return a set whose ids may repeat, as those of files do until all files are read."""
-        made = cls.__new__(cls)
-        made._fill(configurations, space, **parts)
-        return made
-
-    def _fill(
-        self,
-        configurations: ArrayLike,
-        space: Space | None,
-        ids: ArrayLike | None = None,
-        labels: ArrayLike | None = None,
-        sequence: ArrayLike | None = None,
-        metadata: Mapping[str, ArrayLike] | None = None,
-        missing: str = "error",
-        notes: Iterable[str] = (),
-        provenance: Mapping[str, Any] | None = None,
-        preparation: Preparation | None = _NOT_PREPARED,
-    ) -> None:
-        """Check the parts of a set and store them."""
         check_choice(missing, ("error", "allow"), "missing")
         given = choose_space(space, configurations)
         rows: Any = _as_rows(configurations, given, missing)
@@ -159,6 +135,7 @@ class ShapeSet:
             provenance={} if provenance is None else dict(provenance),
             preparation=preparation,
         )
+        self.__dict__.update(self._with_unique_ids().__dict__)
 
     @property
     def ids(self) -> Column:
@@ -334,13 +311,18 @@ class ShapeSet:
         sources = self.columns.sources
         kept = {name: self.__dict__.get(name, sources.get(name)) for name in _ARGUMENTS}
         kept["metadata"] = self.columns.metadata.sources
-        made = ShapeSet._as_stored(**{**kept, **changes})
-        return made._with_unique_ids() if "ids" in changes else made
+        made = ShapeSet(**{**kept, **changes, "ids": changes.get("ids")})
+        return made if "ids" in changes else made._with_any_ids(kept["ids"])
+
+    def _with_any_ids(self, ids: Any) -> "ShapeSet":
+        """Return the set with ids that may repeat, as those of files do until all files are read."""
+        columns = make_columns(len(self), {"ids": ids}, None)
+        return self._with(columns=Columns({**self.columns.sources, **columns.sources}))
 
     def _with_unique_ids(self) -> "ShapeSet":
         """Return the set with numbers after ids that repeat; those in a file are not read for this."""
-        ids = self.columns.sources["ids"]
-        given = ids.tolist() if isinstance(ids, np.ndarray) else []
+        source = self.columns.sources["ids"]
+        given = source.tolist() if isinstance(source, np.ndarray) else []
         if len(set(given)) == len(given):
             return self
         unique, notes = unique_ids(given)

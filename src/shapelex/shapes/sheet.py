@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from shapelex._messages import parameter
 from shapelex.exceptions import ShapeInputError
 from shapelex.shapes.columns import FILE, column_from_values
-from shapelex.shapes.identity import GIVEN_ID, Names, id_in_full, tell_apart, without_number
+from shapelex.shapes.identity import GIVEN_ID, Names, id_in_full, tell_apart, without_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,6 +123,12 @@ class Sheet:
                 f"{_name_some(list(filter(None, keys)))}, the shapes have {_name_some(self._alone)}; name what to "
                 f"compare, as in {example}."
             )
+        is_guess = len(self._ways) > 1 and self.key.strip().lower() not in ("id", FILE)
+        if is_guess and self._n_alone:
+            raise ShapeInputError(
+                f"{parameter('on=')} was not given, and the first column {self.key!r} of {self.name} fits some of the "
+                f"shapes, but not {_name_some(self._alone)}: if it names them, say {parameter('on', self.on)}."
+            )
         rows = f"{len(self._owners)} row{'' if len(self._owners) == 1 else 's'}"
         found = f", which was found to fit (on={self.on!r}, --on {self.on})" if len(self._ways) > 1 else ""
         notes = [*self._told_before, f"joined {', '.join(self.columns)} from {self.name} by {self.on}{found}, {rows}"]
@@ -203,8 +209,8 @@ def label_by(shapes: "ShapeSet", name: str) -> "ShapeSet":
             f"{parameter('label', name)} is not a column of the shapes, which have {', '.join(metadata) or 'none'}."
         )
     labels = [as_text(value) for value in metadata[name].tolist()]
-    # In tables, the labels would have the name twice.
-    metadata.pop("label", None)
+    if name == "label":
+        del metadata[name]
     return shapes.replace(labels=labels, metadata=metadata)
 
 
@@ -236,12 +242,12 @@ def _names_of(shapes: "ShapeSet", files: Sequence[Path] | None, kind: str) -> li
     if kind == "id":
         ids = shapes.ids.tolist()
         if files is None:
-            return [_Told(name, (name,), without_number(name)) for name in ids]
+            return [_Told(name, (name,), without_numbers(name)) for name in ids]
         # Ids become unique once all files are read; until then, a file and an id say which shape is meant.
         paths = {file: file.absolute() for file in dict.fromkeys(files)}
         full = [id_in_full(name, paths[file]) for name, file in zip(ids, files, strict=True)]
         return [
-            _Told(name, (whole, name) if "/" in name else (whole,), without_number(whole))
+            _Told(name, (whole, name) if "/" in name else (whole,), without_numbers(whole))
             for name, whole in zip(ids, full, strict=True)
         ]
     known = shapes.metadata

@@ -38,7 +38,6 @@ class Summary:
         self._series: Counter[int] = Counter()
         self._rates: set[float] = set()
         self._rows: set[int] = set()
-        self._ids: set[int] = set()
         self._counts: Counter[str] = Counter()
         self._last: ShapeSet | None = None
         for block in blocks:
@@ -80,7 +79,6 @@ class Summary:
             self._rates.update(rates[rates > 0].tolist())
         if self._counts["shapes"] <= _MAX_HASHED:
             self._rows.update(hash(row.tobytes()) for row in shapes.configurations)
-            self._ids.update(map(hash, shapes.ids.tolist()))
         is_gone = np.isnan(shapes.configurations)
         is_whole = ~is_gone.any(axis=1)
         self._counts.update(gone=int(is_gone.sum()), incomplete=int((~is_whole).sum()), whole=int(is_whole.sum()))
@@ -115,8 +113,7 @@ class Summary:
 
     def _name_troubles(self, is_closed: bool) -> list[str]:
         counts = self._counts
-        is_hashed = counts["shapes"] <= _MAX_HASHED
-        n_repeated, n_same_id = (is_hashed * (counts["shapes"] - len(seen)) for seen in (self._rows, self._ids))
+        n_repeated = counts["shapes"] - len(self._rows) if counts["shapes"] <= _MAX_HASHED else 0
         n_gone, n_collapsed, left, right = (counts[one] for one in ("gone", "collapsed", "left", "right"))
         one_way = f"all turn {'counter-clockwise' if left else 'clockwise'}"
         both_ways = f"{left} turn counter-clockwise, {right} clockwise"
@@ -125,7 +122,6 @@ class Summary:
         troubles = [
             (n_gone, f"missing: {_count(n_gone, 'landmark')} in {_count(counts['incomplete'], 'shape')}"),
             (n_repeated, f"{_count(n_repeated, 'shape')} exactly repeat{'s' * (n_repeated == 1)} another one"),
-            (n_same_id, f"{_count(n_same_id, 'id')} used more than once"),
             (n_collapsed, f"{_count(n_collapsed, 'shape')} collapsed to a point: remove before fitting"),
             (counts["whole"] and is_closed, f"direction: {both_ways if left and right else one_way}"),
             (counts["whole"] and is_joined, joined),
