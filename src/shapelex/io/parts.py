@@ -283,9 +283,9 @@ class SetBuilder:
     def _make_ids_unique(self) -> None:
         """Rename or number the shapes whose ids others have, too."""
         hashes, sources = (np.concatenate(arrays) for arrays in zip(*self._ids, strict=True))
-        unique = UniqueIds(hashes, sources, list(tell_apart(self._sources).items()))
-        if not unique:
+        if len(np.unique(hashes)) == len(hashes):
             return
+        unique = UniqueIds(hashes, sources, list(tell_apart(self._sources).items()))
         kinds = {"ids": ColumnKind(), f"{METADATA}{GIVEN_ID}": ColumnKind()}
         for place, (part, (_, own)) in enumerate(zip(self.parts, self._ids, strict=True)):
             part = part._with_ids(unique.rename(part.ids.tolist(), own.tolist()))
@@ -309,11 +309,14 @@ class SetBuilder:
     ) -> None:
         if part.sequence is not None:
             part = part.replace(sequence=self._series.join(series, part.sequence))
-        sources = paths
+        own: dict[Any, Path] = {path: path for path in dict.fromkeys(paths)}
+        told: Sequence[Any] = paths
         if not are_records and FILE in part.metadata:
-            sources = [path.with_suffix("") / file for path, file in zip(paths, part.metadata[FILE], strict=True)]
-        numbers = np.array([self._sources.setdefault(source, len(self._sources)) for source in sources])
-        self._ids.append((hashes_of(part.ids.tolist()), numbers))
+            # Sets say of which files their shapes are.
+            told = part.metadata[FILE].tolist()
+            own = {file: paths[0].with_suffix("") / file for file in dict.fromkeys(told)}
+        numbers = {one: self._sources.setdefault(source, len(self._sources)) for one, source in own.items()}
+        self._ids.append((hashes_of(part.ids.tolist()), np.array([numbers[one] for one in told])))
         part = self._describe(part, paths)
         self.plan.admit(part, where, are_records=are_records)
         self.parts.append(part)

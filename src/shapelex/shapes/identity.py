@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
+from posixpath import normpath
 
 import numpy as np
 
@@ -97,9 +98,6 @@ class UniqueIds:
         self._again = set(zip(*(one[rows][1:][same_id & same_file].tolist() for one in (hashes, sources)), strict=True))
         self._counts: Counter[tuple[str, int]] = Counter()
 
-    def __bool__(self) -> bool:
-        return bool(self._shared or self._again)
-
     def rename(self, ids: Sequence[str], sources: Sequence[int]) -> list[str]:
         """Return the ids of a part, whose files have these numbers."""
         return [self._rename(name, hash(name), source) for name, source in zip(ids, sources, strict=True)]
@@ -187,17 +185,13 @@ class Names:
 
     def _split(self, name: str) -> tuple[list[str], list[str]]:
         """Return the folders in a name, and the forms that its end may have."""
-        if self._kind not in ("id", "file"):
-            return [], [name]
-        parts: list[str] = []
-        for part in re.split(r"[\\/]" if self._kind == "file" else "/", name):
-            if part == ".." and parts:
-                parts.pop()
-            elif part not in ("", ".", ".."):
-                parts.append(part)
-        *folders, last = parts or [name]
         if self._kind == "id":
+            *folders, last = [part for part in name.split("/") if part] or [name]
             return folders, [last]
+        if self._kind != "file":
+            return [], [name]
+        *folders, last = normpath(name.replace("\\", "/")).split("/")
+        folders = [folder for folder in folders if folder not in ("", "..")]
         # In plate.12.png, 12 is not an ending.
         forms = [last, PurePath(last).stem, _ENDINGS.sub("", last)]
         if found := MASK_NAME.fullmatch(PurePath(last).stem):
