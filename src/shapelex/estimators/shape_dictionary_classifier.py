@@ -28,7 +28,7 @@ from shapelex.files.model_file import EstimatorList
 from shapelex.files.schema import Array, Count, Labels, Number, OtherSpace, Schema
 from shapelex.geometry.means import full_mean
 from shapelex.learning import LearningOptions
-from shapelex.shapes.columns import is_absent
+from shapelex.shapes.columns import check_present
 from shapelex.spaces import CustomSpace, Space
 
 # Close to the least log loss on held-out shapes of the two sets on which it was tried, for all dictionary sizes.
@@ -380,11 +380,7 @@ def check_labels(X: Any, y: ArrayLike | None, n_shapes: int, estimator: str) -> 
             raise ShapeInputError(
                 f"X has no label in {name_rows(y == '')}: leave these shapes out, X[X.labels != ''], or give y."
             )
-    # In a list, NumPy would make NaN and None words.
-    given = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
-    is_unknown = np.array([is_absent(label) for label in given.ravel()] if given.dtype.kind in "Of" else [])
-    if is_unknown.any():
-        raise ShapeInputError(f"y has no label in {name_rows(is_unknown)}: leave these shapes out of X and y.")
+    y = check_present(y, "y")
     labels: np.ndarray[Any, Any] = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
     check_classification_targets(labels)
     if len(labels) != n_shapes:

@@ -392,7 +392,8 @@ class Reading:
                 else "labels from the paths of"
             )
             notes.append(f"{told} {len(self._found_in_paths)} files: {named}{more}")
-        notes += spelling_notes(self._labels, "labels")
+        if self.sheet is None or self.label not in self.sheet.columns:
+            notes += spelling_notes(self._labels, "labels")
         if self.label is not None and self.label not in self._known_columns:
             known = ", ".join(sorted(self._known_columns)) or "none"
             meant = did_you_mean(self.label, sorted(self._known_columns), lambda name: parameter("label", name))

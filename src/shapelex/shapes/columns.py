@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from shapelex._typing import ArrayLike, FloatArray, IntArray
+from shapelex._validation import name_rows
 from shapelex.exceptions import ShapeInputError
 from shapelex.shapes.files import FileArray, StoredRows, is_chunked, is_mapped
 
@@ -171,6 +172,16 @@ def is_absent(value: Any) -> bool:
     except TypeError:
         # The NA of pandas is not even unequal to itself.
         return True
+
+
+def check_present(values: ArrayLike, name: str) -> Column:
+    """Return values, one per shape, as an array; refuse those of which some are absent."""
+    # In a list, NumPy would make NaN and None words.
+    column = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
+    absent = np.array([is_absent(value) for value in column.ravel()] if column.dtype.kind in "Of" else [])
+    if absent.any():
+        raise ShapeInputError(f"{name} is not known in {name_rows(absent)}: leave these shapes out, of X and {name}.")
+    return np.asarray(values)
 
 
 def _as_text(value: Any) -> str:

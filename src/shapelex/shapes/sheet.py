@@ -60,7 +60,7 @@ class Sheet:
         twice = [str(column) for column in df.columns[df.columns.duplicated()]]
         if twice:
             raise ShapeInputError(f"{name} has several columns {twice[0]!r}: rename or remove all but one.")
-        self.name, self.all_columns, self._told_before = name, [str(column) for column in df.columns], list(notes)
+        self.name, self.all_columns, self._remarks = name, [str(column) for column in df.columns], list(notes)
         self._cells = {str(column): df[column].tolist() for column in df.columns}
         self._texts = self._cells if texts is None else texts
         self._ways = self._ways_to_join(on)
@@ -131,7 +131,7 @@ class Sheet:
             )
         rows = f"{len(self._owners)} row{'' if len(self._owners) == 1 else 's'}"
         found = f", which was found to fit (on={self.on!r}, --on {self.on})" if len(self._ways) > 1 else ""
-        notes = [*self._told_before, f"joined {', '.join(self.columns)} from {self.name} by {self.on}{found}, {rows}"]
+        notes = [*self._remarks, f"joined {', '.join(self.columns)} from {self.name} by {self.on}{found}, {rows}"]
         if self._n_alone:
             alone = _name_some(self._alone)
             subject = "1 shape has" if self._n_alone == 1 else f"{self._n_alone} shapes have"
@@ -178,7 +178,7 @@ class Sheet:
         for name in self.columns:
             values = _as_values(self._cells[name])
             texts = [value for value in values if isinstance(value, str)]
-            self._told_before += spelling_notes(texts, f"column {name!r} of {self.name}")
+            self._remarks += spelling_notes(texts, f"column {name!r} of {self.name}")
             self._cells[name] = [clean_text(value) if isinstance(value, str) else value for value in values]
 
     def _row(self, told: _Told) -> int | None:
