@@ -186,6 +186,18 @@ def test_a_list_leaves_out_only_what_it_names(wells, text, n_left, large, reques
     assert left[:5] == ids_of("", control=5)
 
 
+@pytest.mark.parametrize("large", [False, True])
+def test_a_list_with_an_id_in_full_means_no_other(tmp_path, monkeypatch, large, request):
+    monkeypatch.chdir(tmp_path)
+    if large:
+        request.getfixturevalue("everything_is_large")
+    ids = ["worm", *(f"worm:{n}" for n in range(2, 20)), "b/worm"]
+    sx.write(sx.ShapeSet(np.ones((20, 3)) * [0, 1, 1j], ids=ids), "worms.npz")
+    (tmp_path / "list.csv").write_text("id\nworm\nworm:7\n")
+    lines_of(run("import worms.npz -o left.npz --exclude list.csv"))
+    assert sx.read("left.npz").ids.tolist() == [name for name in ids if name not in ("worm", "worm:7")]
+
+
 def test_patterns_of_paths_become_columns(wells):
     for name in ("control/w1_2.tif", "drug/w1_3.tif"):
         (wells / "data" / name.split("/")[0] / "well1.tif").rename(wells / "data" / name)

@@ -54,11 +54,15 @@ class Exclusion:
         is_kept = np.ones(len(shapes), dtype=bool)
         for number, entry in enumerate(self.entries):
             told = [name for name in columns if name in entry]
+            in_full = tuple(entry[name] for name in told)
             for row in set.intersection(*(fits[name].get(number, set()) for name in told)):
                 found = tuple(columns[name][row] for name in told)
-                if self._found.setdefault(number, found) != found:
+                first = self._found.setdefault(number, found)
+                if first == in_full != found:
+                    continue
+                if first != found:
                     raise CommandError(
-                        f"{self._words(number)!r} in {self.path} may be {' of '.join(self._found[number])!r} or "
+                        f"{self._words(number)!r} in {self.path} may be {' of '.join(first)!r} or "
                         f"{' of '.join(found)!r}: write which."
                     )
                 is_kept[row] = False

@@ -170,9 +170,6 @@ class Names:
     def find(self, told: str) -> int | None:
         """Return the number of the name that an id or a file has, the longest if there are several; None for none."""
         folders, forms = self._split(told)
-        if self._kind == "id":
-            # A name may be that of all shapes that were given one id.
-            forms.append(without_numbers(forms[0]))
         for n_left_out in range(len(folders) + 1):
             for form in forms:
                 if (found := self._numbers.get((*folders[n_left_out:], form))) is not None:

@@ -240,16 +240,14 @@ def spelling_notes(values: Iterable[str], where: str) -> list[str]:
 def _names_of(shapes: "ShapeSet", files: Sequence[Path] | None, kind: str) -> list[_Told] | None:
     """Return what shapes are called in a column; None where they do not have it."""
     if kind == "id":
-        ids = shapes.ids.tolist()
-        if files is None:
-            return [_Told(name, (name,), without_numbers(name)) for name in ids]
-        # Ids become unique once all files are read; until then, a file and an id say which shape is meant.
-        paths = {file: file.absolute() for file in dict.fromkeys(files)}
-        full = [id_in_full(name, paths[file]) for name, file in zip(ids, files, strict=True)]
-        return [
-            _Told(name, (whole, name) if "/" in name else (whole,), without_numbers(whole))
-            for name, whole in zip(ids, full, strict=True)
-        ]
+        whole = ids = shapes.ids.tolist()
+        if files is not None:
+            # Ids become unique once all files are read; until then, a file and an id say which shape is meant.
+            paths = {file: file.absolute() for file in dict.fromkeys(files)}
+            whole = [id_in_full(name, paths[file]) for name, file in zip(ids, files, strict=True)]
+        # A row may be that of all shapes that were given one id, or of all objects in a file.
+        pairs = [(name, full, without_numbers(full)) for name, full in zip(ids, whole, strict=True)]
+        return [_Told(name, (full, name, one) if "/" in name else (full, one), one) for name, full, one in pairs]
     known = shapes.metadata
     if kind == FILE and files is not None:
         typed = {str(file): str(file.absolute()) for file in dict.fromkeys(files)}
