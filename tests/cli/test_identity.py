@@ -214,15 +214,17 @@ def test_patterns_of_paths_become_columns(wells):
     refused("import data -o d.npz --points 30 --label-from {id}.tif", "has a part named 'id'", status=2)
 
 
-def test_groups_that_differ_by_blanks_are_one_and_by_case_are_named(wells):
+def test_groups_that_differ_by_blanks_or_case_are_named(wells):
     sheet = pd.DataFrame({"file": ["control/well1.tif", "drug/well1.tif"], "arm": ["Control", "control "]})
     found = sx.read("data", n_points=30, join=sheet, label="arm")
     assert set(found.labels.tolist()) == {"Control", "control"}
-    assert "'Control' and 'control' differ only in case" in notes_of(found)
+    assert "column 'arm' of the data frame: 'Control' and 'control' differ only in case" in notes_of(found)
+    found = sx.read("data", n_points=30, join=sheet.assign(arm=["control", "control "]), label="arm")
+    assert set(found.labels.tolist()) == {"control"}
+    assert "blanks were removed from 'control '" in notes_of(found)
     (wells / "a.csv").write_text('id,label,x1,y1,x2,y2,x3,y3\na,"oak ",0,0,1,0,1,1\nb,oak,0,0,2,0,2,1\n')
     found = sx.read("a.csv")
-    assert found.labels.tolist() == ["oak", "oak"]
-    assert "'oak' and 'oak ' are one group" in notes_of(found)
+    assert "labels: 'oak' and 'oak ' differ only in case or blanks" in notes_of(found)
 
 
 @pytest.mark.realdata

@@ -35,7 +35,7 @@ from shapelex.io.registry import DATA_FRAME, FORMATS, Format
 from shapelex.io.sheets import open_sheet
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import FILE, FPS
-from shapelex.shapes.sheet import Sheet, clean_text, label_by, spelling_notes
+from shapelex.shapes.sheet import Sheet, label_by, spelling_notes
 from shapelex.spaces import Space
 
 if TYPE_CHECKING:
@@ -314,8 +314,7 @@ class Reading:
                 raise ShapeFileError(f"{paths[0]} has a column {taken[0]!r}: rename it in {parameter('label_from=')}.")
             metadata |= dict(zip(self.pattern.columns, zip(*told, strict=True), strict=False))
             labels = labels if self.pattern.columns else [one for (one,) in told]
-        if metadata.keys() != part.metadata.keys() or self.fps is not None or labels is not part.labels:
-            part = part.replace(metadata=metadata, labels=labels)
+        part = part.replace(metadata=metadata, labels=labels)
         label = self.label
         if self.sheet is not None:
             part = self.sheet.join(part, paths)
@@ -325,16 +324,9 @@ class Reading:
             part = label_by(part, label) if label in part.metadata else part.replace(labels=[""] * len(part))
             assert part.labels is not None
             self._n_unlabeled += int((part.labels == "").sum())
-        if part.labels is None:
-            return part
-        own = np.unique(part.labels).tolist()
-        self._labels.update(own)
-        cleaned = {text: clean_text(text) for text in own}
-        return (
-            part
-            if cleaned == {text: text for text in own}
-            else part.replace(labels=[cleaned[one] for one in part.labels.tolist()])
-        )
+        if part.labels is not None:
+            self._labels.update(np.unique(part.labels).tolist())
+        return part
 
     def _read_path(self, path: Path) -> tuple[str, ...]:
         """Return what a path says of its shapes."""
@@ -386,12 +378,8 @@ class Reading:
             named = ", ".join(f"{label!r} ({n_files})" for label, n_files in counts[:_LABELS_NAMED])
             more = f" and {len(counts) - _LABELS_NAMED} more" if len(counts) > _LABELS_NAMED else ""
             columns = self.pattern.columns if self.pattern is not None else ()
-            told = (
-                f"columns {', '.join(columns)} from the paths, {columns[0]} of"
-                if columns
-                else "labels from the paths of"
-            )
-            notes.append(f"{told} {len(self._found_in_paths)} files: {named}{more}")
+            what = f"columns {', '.join(columns)} from the paths, {columns[0]}" if columns else "labels from the paths"
+            notes.append(f"{what} of {len(self._found_in_paths)} files: {named}{more}")
         if self.sheet is None or self.label not in self.sheet.columns:
             notes += spelling_notes(self._labels, "labels")
         if self.label is not None and self.label not in self._known_columns:

@@ -41,8 +41,9 @@ def open_sheet(source: Any, on: str | None) -> Sheet:
 
 def _find_names(rows: Sequence[Sequence[str]], on: str | None) -> int:
     """Return the number of the row that names the columns: that with the key, or the first one that is mostly full."""
-    for key in () if on is None else (on, on.rpartition("=")[2]):
-        if place := next((place for place, row in enumerate(rows) if key in row), 0):
+    for keys in [("id", "file")] if on is None else [(on,), (on.rpartition("=")[2].strip(),)]:
+        named = (place for place, row in enumerate(rows) if not {*keys}.isdisjoint(map(str.strip, row)))
+        if (place := next(named, None)) is not None:
             return place
     n_cells = [sum(map(bool, map(str.strip, row))) for row in rows]
     return next((place for place, n in enumerate(n_cells) if 2 * n > max(n_cells)), 0)

@@ -177,9 +177,12 @@ class Sheet:
         self._names = Names(keys, self.kind)
         for name in self.columns:
             values = _as_values(self._cells[name])
-            texts = [value for value in values if isinstance(value, str)]
-            self._remarks += spelling_notes(texts, f"column {name!r} of {self.name}")
-            self._cells[name] = [clean_text(value) if isinstance(value, str) else value for value in values]
+            texts = {value for value in values if isinstance(value, str)}
+            cleaned = {text: " ".join(text.split()) for text in texts}
+            if merged := sorted(text for text in texts if cleaned[text] != text and cleaned[text] in texts):
+                self._remarks.append(f"column {name!r} of {self.name}: blanks were removed from {_name_some(merged)}")
+            self._remarks += spelling_notes(cleaned.values(), f"column {name!r} of {self.name}")
+            self._cells[name] = [cleaned[value] if isinstance(value, str) else value for value in values]
 
     def _row(self, told: _Told) -> int | None:
         """Return the number of the row of a shape, None where there is none; refuse one that several files may mean."""
@@ -214,27 +217,17 @@ def label_by(shapes: "ShapeSet", name: str) -> "ShapeSet":
     return shapes.replace(labels=labels, metadata=metadata)
 
 
-def clean_text(text: str) -> str:
-    """Return text without blanks at its ends, or several in a row."""
-    return " ".join(text.split())
-
-
 def spelling_notes(values: Iterable[str], where: str) -> list[str]:
-    """Return remarks on texts that differ only by blanks, which are removed, or only by case."""
+    """Return remarks on texts that differ only by blanks or by case."""
     spellings: dict[str, set[str]] = {}
-    for value in set(values):
-        spellings.setdefault(clean_text(value).casefold(), set()).add(value)
-    notes = []
-    for same in sorted(map(sorted, spellings.values())):
-        cleaned = sorted({clean_text(value) for value in same})
-        if len(cleaned) > 1:
-            named = " and ".join(map(repr, cleaned))
-            notes.append(
-                f"{where}: {named} differ only in case, and stay different groups; correct them if they are one"
-            )
-        elif len(same) > 1:
-            notes.append(f"{where}: blanks were removed, so that {' and '.join(map(repr, same))} are one group")
-    return notes[:_NAMED]
+    for value in values:
+        spellings.setdefault(" ".join(value.split()).casefold(), set()).add(value)
+    several = sorted(map(sorted, (same for same in spellings.values() if len(same) > 1)))
+    return [
+        f"{where}: {' and '.join(map(repr, same))} differ only in case or blanks, and stay different groups; "
+        "correct them if they are one"
+        for same in several[:_NAMED]
+    ]
 
 
 def _names_of(shapes: "ShapeSet", files: Sequence[Path] | None, kind: str) -> list[_Told] | None:
