@@ -19,7 +19,7 @@ from shapelex.exceptions import ShapeFileError, ShapelexError
 from shapelex.io.assembly import SAME_COUNTS, Found, Wanted, assemble, check_cells, check_texts, mixed_note
 from shapelex.io.formats import npz
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.columns import ABSENT, FILE, METADATA, Column, ColumnKind, SeriesNumbers, cast_column
+from shapelex.shapes.columns import ABSENT, METADATA, Column, ColumnKind, SeriesNumbers, cast_column
 from shapelex.shapes.identity import GIVEN_ID, SAME_FILE_NAMES, UniqueIds, hashes_of, id_in_file, tell_apart
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.set import join_blocks
@@ -51,7 +51,6 @@ class Plan:
     notes: dict[str, None] = field(default_factory=dict)
     provenances: list[Mapping[str, Any]] = field(default_factory=list)
     preparation: Preparation | None = None
-    added: Sequence[str] = ()
 
     def admit(self, part: ShapeSet, where: Where, *, are_records: bool) -> None:
         """Take note of a part; refuse one that contradicts those before it."""
@@ -105,13 +104,11 @@ class Plan:
 
     @property
     def columns(self) -> dict[str, np.dtype[Any]]:
-        """Types of the columns of the whole set; the last ones are those that were added to what files say."""
-        named = [f"{METADATA}{name}" for name in self.added]
-        order = sorted(self.kinds, key=lambda name: name in named and named.index(name) + 1)
+        """Types of the columns of the whole set."""
         return {
-            name: self.kinds[name].dtype_of(self.n_shapes, ABSENT.get(name))
-            for name in order
-            if self.kinds[name].dtype is not None or name not in ("labels", "sequence")
+            name: kind.dtype_of(self.n_shapes, ABSENT.get(name))
+            for name, kind in self.kinds.items()
+            if kind.dtype is not None or name not in ("labels", "sequence")
         }
 
     def _check_size(self) -> None:
@@ -197,25 +194,15 @@ class SetBuilder:
         Takes a part and the files of its shapes, and returns it with what is known of these.
     can_drop : bool
         Whether files may turn out to be damaged after some of their shapes were added.
-    added : sequence of str
-        Columns that `describe` adds, which are the last ones of the set.
     """
 
-    def __init__(
-        self,
-        wanted: Wanted,
-        parts: Parts,
-        files: Iterable[Path],
-        describe: Describe,
-        can_drop: bool,
-        added: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, wanted: Wanted, parts: Parts, files: Iterable[Path], describe: Describe, can_drop: bool) -> None:
         self._wanted, self.parts, self._describe, self._can_drop = wanted, parts, describe, can_drop
-        self.plan = Plan(added=added)
+        self.plan = Plan()
         self._names = tell_apart(files)
-        # Of each part, a number for each id, and the number of the file that says it.
+        # Of each part, a number for each id, and the number of its file.
         self._ids: list[tuple[IntArray, IntArray]] = []
-        self._sources: dict[Path, int] = {}
+        self._numbers = {path: number for number, path in enumerate(self._names)}
         self._waiting: list[Found] = []
         self._n_bytes = 0
         # Records that wait of files that came to a good end, and what was known before the file that is being read.
@@ -285,7 +272,7 @@ class SetBuilder:
         hashes, sources = (np.concatenate(arrays) for arrays in zip(*self._ids, strict=True))
         if len(np.unique(hashes)) == len(hashes):
             return
-        unique = UniqueIds(hashes, sources, list(tell_apart(self._sources).items()))
+        unique = UniqueIds(hashes, sources, list(self._names.items()))
         kinds = {"ids": ColumnKind(), f"{METADATA}{GIVEN_ID}": ColumnKind()}
         for place, (part, (_, own)) in enumerate(zip(self.parts, self._ids, strict=True)):
             part = part._with_ids(unique.rename(part.ids.tolist(), own.tolist()))
@@ -309,14 +296,7 @@ class SetBuilder:
     ) -> None:
         if part.sequence is not None:
             part = part.replace(sequence=self._series.join(series, part.sequence))
-        own: dict[Any, Path] = {path: path for path in dict.fromkeys(paths)}
-        told: Sequence[Any] = paths
-        if not are_records and FILE in part.metadata:
-            # Sets say of which files their shapes are.
-            told = part.metadata[FILE].tolist()
-            own = {file: paths[0].with_suffix("") / file for file in dict.fromkeys(told)}
-        numbers = {one: self._sources.setdefault(source, len(self._sources)) for one, source in own.items()}
-        self._ids.append((hashes_of(part.ids.tolist()), np.array([numbers[one] for one in told])))
+        self._ids.append((hashes_of(part.ids.tolist()), np.array([self._numbers[path] for path in paths])))
         part = self._describe(part, paths)
         self.plan.admit(part, where, are_records=are_records)
         self.parts.append(part)

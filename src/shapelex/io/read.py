@@ -217,12 +217,7 @@ class Reading:
         """Read all files and return the set that they make up; `progress` is called after each file."""
         can_drop = self.skips and self.has_many
         self._names_files = self.has_many or (self.sheet is not None and self.sheet.kind == FILE)
-        added = (
-            [FPS] * (self.fps is not None)
-            + [FILE] * self._names_files
-            + ([] if self.sheet is None else self.sheet.all_columns)
-        )
-        builder = SetBuilder(self.wanted, parts, (path for path, _ in self.files), self._describe, can_drop, added)
+        builder = SetBuilder(self.wanted, parts, (path for path, _ in self.files), self._describe, can_drop)
         for n_done, (path, known) in enumerate(self.files, start=1):
             items = self._items_of(path, known, in_blocks=parts.folder is not None)
             is_whole = True
