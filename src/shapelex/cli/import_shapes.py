@@ -79,8 +79,8 @@ def import_shapes(
         str | None,
         typer.Option(
             "--label-from",
-            help="Label from the path: 'parent' for the folder, a pattern such as '{arm}/{well}_{field}.tif' whose "
-            "names become columns, or a regular expression.",
+            help="Label from the path: 'parent' for the folder, a regular expression, or a pattern whose names become "
+            "columns: {arm}/{well}.tif",
             show_default=False,
         ),
     ] = None,
@@ -93,8 +93,7 @@ def import_shapes(
         typer.Option(
             "--on",
             metavar="COLUMN",
-            help="Column by which the sheet names shapes: id, file, or two names as in id=Specimen, first that of the "
-            "shapes; by default ids are tried, then files.",
+            help="What rows of the sheet name: id, file, or id=Specimen for another name of its column.",
             show_default=False,
         ),
     ] = None,
