@@ -132,7 +132,7 @@ def test_import_piece_by_piece_leaves_out_the_same(files, everything_is_large, n
     excluded = write_list(f"id,file\n{rows}")
     lines_of(run("import", "parts", "-o", name, "--exclude", excluded))
     kept = sx.read(name)
-    assert kept.ids.tolist() == [f"cell {n}" for n in range(20) if n != 5]
+    assert kept.ids.tolist() == [f"two/cell {n}" for n in range(20) if n != 5]
     assert {Path(file).name for file in kept.metadata["file"].tolist()} == {"two.npz"}
     assert kept.notes[-1] == "21 of 40 shapes were excluded by list.csv"
     # A file alone leaves out all its shapes.

@@ -131,14 +131,3 @@ def test_learns_tests_predicts_and_tells(flowers):
     assert f"its accuracy was {facts['accuracy']:.3f} ± " in text
     name, exponent = next(iter(facts["methods"].items()))
     assert f"{name} ({exponent:.2f})" in " ".join(run("methods c.npz").stdout.split())
-
-
-@pytest.mark.parametrize("is_table", [False, True])
-def test_ids_that_are_not_unique_are_remarked_on_in_tables(flowers, is_table):
-    ids = flowers.ids.copy()
-    ids[[4, 9]] = "f3"
-    sx.write(flowers.replace(ids=ids), "flowers.npz", overwrite=True)
-    shown = lines_of(run(f"{LEARN} --misclassified wrong.csv" if is_table else LEARN))
-    notes = [line for line in shown if "share their id" in line]
-    assert len(notes) == is_table
-    assert not is_table or notes[0].startswith("note: 3 of 40 shapes share their id with another one, such as 'f3'")

@@ -75,6 +75,7 @@ def test_pairs_of_rows_are_used_as_they_are(pair, expected):
         (6, None, ValueError, "number of shapes, 5"),
         (3, [0, 0, 1, 1, 1], ValueError, "number of groups, 2"),
         (2, [0, 0, 0, 0, 0], ShapeInputError, "at least 2 groups"),
+        (2, ["a", None, "b", np.nan, "b"], ShapeInputError, "groups is not known in rows 1, 3: leave"),
         ("five", None, TypeError, "number of folds"),
         (object(), None, TypeError, "number of folds"),
         (None, [0, 0, 1, 1, 1], ValueError, "cv=None"),

@@ -246,7 +246,8 @@ def test_bad_labels(classes):
         "X has 60 shapes, y 59 labels": (X, y[:59]),
         "requires y": (X, None),
         "Unknown label type: continuous": (X, np.linspace(0, 1, 60)),
-        "y contains NaN": (X, np.r_[np.nan, np.ones(59)]),
+        "y is not known in row 0: leave": (X, np.r_[np.nan, np.ones(59)]),
+        "y is not known in rows 1, 2: leave": (X, [y[0], None, np.nan, *y[3:]]),
     }.items():
         with pytest.raises(ValueError, match=words):
             make_model().fit(*arguments)

@@ -46,7 +46,8 @@ class TestFiles:
             shapes = sx.read(folder, progress=lambda done, total: seen.append((done, total)))
         names = [path.split("/")[-1] for path in shapes.metadata["file"].tolist()]
         assert names == ["c.tps", "d.csv", "a.tps", "b.TPS", "b.TPS"]
-        assert shapes.ids.tolist() == ["square", "d", "square", "square", "square"]
+        assert shapes.ids.tolist() == ["c/square", "d", "a/square", "b/square", "b/square:2"]
+        assert shapes.metadata["given_id"].tolist() == ["square", "d", "square", "square", "square"]
         assert "README.md, notes.txt" in notes_of(shapes)
         assert shapes.provenance["formats"] == ["csv", "tps"]
         assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]

@@ -88,8 +88,7 @@ def test_numbers_and_ids_have_no_endings():
 
 def test_any_column_is_the_label(folder):
     shapes = sx.read("a.csv", label="site")
-    assert shapes.labels.tolist() == ["p", "q", "q"]
-    assert not shapes.metadata
+    assert shapes.labels.tolist() == shapes.metadata["site"].tolist() == ["p", "q", "q"]
     check_refused(r'label="sit" is not a column of a\.csv .did you mean', sx.read, "a.csv", label="sit")
     words = "label and label_from cannot both be given"
     check_refused(words, sx.read, "a.csv", label="site", label_from="parent", error=ValueError)

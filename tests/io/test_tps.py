@@ -74,7 +74,7 @@ def test_keys_and_comments(read):
 
 def test_curves_left_out_of_some_records_are_counted(read):
     with pytest.warns(SkippedRecordsWarning):
-        (_, note) = read("LM=2\n0 0\n1 0\n" + CURVED * 2 + "LM=2\n0 0\n1 x\n", on_error="skip").notes
+        (*_, note) = read("LM=2\n0 0\n1 0\n" + CURVED * 2 + "LM=2\n0 0\n1 x\n", on_error="skip").notes
     assert "2 of 3 records: their curves or outlines were left out" in note
     (note,) = read("LM=2\n0 0\n1 0\nRADII=2\n0.5\n0.25\n").notes
     assert "1 of 1 records: their RADII were left out" in note

@@ -26,7 +26,7 @@ def worms() -> sx.ShapeSet:
     return sx.ShapeSet(
         TRIANGLES,
         sx.Landmarks(3, closed=True),
-        ids=["a", "b", "c", "a"],
+        ids=["a", "b", "c", "d"],
         labels=["x", "", "y", "x"],
         sequence=[0, 0, 1, 1],
         metadata={"frame": [3, 4, 0, 1], "scale": [0.5, np.nan, 1, 2], "image": ["p", "q", "", "r"]},
@@ -70,6 +70,10 @@ class TestMaking:
     def test_refuses(self, changes, error, words):
         with pytest.raises(error, match=words):
             sx.ShapeSet(**{"configurations": TRIANGLES} | changes)
+
+    @pytest.mark.parametrize("labels", [["a", None, "b", np.nan], np.array(["a", None, "b", np.nan], dtype=object)])
+    def test_absent_labels_are_empty(self, labels):
+        assert sx.ShapeSet(TRIANGLES, labels=labels).labels.tolist() == ["a", "", "b", ""]
 
     def test_missing_landmarks(self):
         shapes = sx.ShapeSet([[0, complex(np.nan, 1), 1j]], missing="allow")
@@ -131,7 +135,8 @@ class TestJoining:
         both = worms + sx.ShapeSet(TRIANGLES[:1], worms.space, ids=["a"])
         X, metadata["image"] = TRIANGLES[[0, 1, 2, 3, 0]], ["p", "q", "", "r", ""]
         sequence = [0, 0, 1, 1, -1]
-        assert both.equals(sx.ShapeSet(X, worms.space, [*"abcaa"], labels, sequence, metadata))
+        assert both.ids.tolist() == ["a", "b", "c", "d", "a:2"]
+        assert both.equals(sx.ShapeSet(X, worms.space, [*"abcda"], labels, sequence, metadata))
 
     def test_columns_of_other_kinds_become_text(self):
         first, second = (sx.ShapeSet(TRIANGLES[:1], metadata={"tree": [tree]}) for tree in (1, "T02"))
@@ -159,7 +164,7 @@ class TestEquality:
         [
             {"configurations": TRIANGLES + 1},
             {"space": sx.Landmarks(3)},
-            {"ids": list("abcd")},
+            {"ids": list("abce")},
             {"labels": None},
             {"sequence": None},
             {"metadata": {}},

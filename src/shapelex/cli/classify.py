@@ -270,8 +270,6 @@ def _write_tables(
 ) -> None:
     from shapelex.files.table_file import write_table
 
-    if any(path is not None for path in tables.values()):
-        _say_repeated(shapes.ids, screen)
     columns = {"id": shapes.ids, **tested}
     rows: dict[str, Any] = {"tested": slice(None), "misclassified": tested["class"] != tested["predicted"]}
     for name, path in tables.items():
@@ -279,22 +277,6 @@ def _write_tables(
             cells = {title: column[rows[name]] for title, column in columns.items()}
             write_table(path, [cells], run, safe_cells=safe_cells)
             screen.wrote(path)
-
-
-def _say_repeated(ids: "np.ndarray[Any, Any]", screen: Screen) -> None:
-    """Say that rows of a table cannot be told apart by their ids, where that is so."""
-    import numpy as np
-
-    names, counts = np.unique(ids, return_counts=True)
-    repeated = names[counts > 1]
-    if len(repeated):
-        note = (
-            f"{int(counts[counts > 1].sum())} of {len(ids)} shapes share their id with another one, such as "
-            f"{repeated.tolist()[0]!r}: ids do not tell the rows of the table apart, and shapelex report --predictions "
-            "needs ids that differ."
-        )
-        current_report().note_remarks([note])
-        screen.say(f"note: {note}")
 
 
 def _draw(tested: "Columns", figure: FigureRequest, run: dict[str, Any]) -> None:

@@ -30,51 +30,72 @@ _NAMED = 5
 class Exclusion:
     """A list of shapes to leave out or to mirror, and what has been found of it.
 
-    An entry has an id, a file, or both: then both must be those of the shape. Files are found by their path or name.
+    An entry has an id, a file, or both: then both must be those of the shape. Both are compared from the end, so that
+    folders may be left out; an entry that several shapes or files fit in this way is refused.
     """
 
     path: Path
     entries: list[dict[str, str]]
     n_excluded: int = 0
-    _found: set[int] = field(default_factory=set)
+    _found: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
     def keeps(self, shapes: "ShapeSet") -> "BoolArray":
         """Tell which shapes of a set, or of a part of it, are not in the list."""
         import numpy as np
 
-        from shapelex.shapes.sheet import keys_of
-
-        needs_file = any("file" in entry for entry in self.entries)
-        if needs_file and "file" not in shapes.metadata:
-            if not all("id" in entry for entry in self.entries):
-                raise CommandError(
-                    f"{self.path} names files, but the shapes do not say which files they are from: add a column id."
-                )
-            needs_file = False
-        ids = shapes.ids.tolist()
-        files = [keys_of(file, "file") for file in shapes.metadata["file"].tolist()] if needs_file else [[]] * len(ids)
-        by_id: dict[str, list[int]] = {}
-        by_file: dict[str, list[int]] = {}
-        for row, (name, keys) in enumerate(zip(ids, files, strict=True)):
-            by_id.setdefault(name, []).append(row)
-            for key in keys:
-                by_file.setdefault(key, []).append(row)
-        is_kept = np.ones(len(ids), dtype=bool)
+        columns = {"id": shapes.ids.tolist()}
+        if "file" in shapes.metadata:
+            columns["file"] = shapes.metadata["file"].tolist()
+        elif not all("id" in entry for entry in self.entries):
+            raise CommandError(
+                f"{self.path} names files, but the shapes do not say which files they are from: add a column id."
+            )
+        fits = {name: self._which_fit(name, column) for name, column in columns.items()}
+        is_kept = np.ones(len(shapes), dtype=bool)
         for number, entry in enumerate(self.entries):
-            rows = set(by_id.get(entry["id"], ())) if "id" in entry else None
-            if "file" in entry and needs_file:
-                of_file = {row for key in keys_of(entry["file"], "file")[:2] for row in by_file.get(key, ())}
-                rows = of_file if rows is None else rows & of_file
-            if rows:
-                is_kept[list(rows)] = False
-                self._found.add(number)
+            told = [name for name in columns if name in entry]
+            in_full = tuple(entry[name] for name in told)
+            for row in set.intersection(*(fits[name].get(number, set()) for name in told)):
+                found = tuple(columns[name][row] for name in told)
+                first = self._found.setdefault(number, found)
+                if first == in_full != found:
+                    continue
+                if first != found:
+                    raise CommandError(
+                        f"{self._words(number)!r} in {self.path} may be {' of '.join(first)!r} or "
+                        f"{' of '.join(found)!r}: write which."
+                    )
+                is_kept[row] = False
         self.n_excluded += int((~is_kept).sum())
         return is_kept
+
+    def _which_fit(self, column: str, told: "list[str]") -> dict[int, set[int]]:
+        """Return the rows of the shapes that each entry with this column fits."""
+        from shapelex.shapes.identity import Names
+
+        entries: dict[str, list[int]] = {}
+        for number, entry in enumerate(self.entries):
+            if column in entry:
+                entries.setdefault(entry[column], []).append(number)
+        names, own_rows = Names(list(entries), column), dict[str, list[int]]()
+        for row, name in enumerate(told):
+            own_rows.setdefault(name, []).append(row)
+        fits: dict[int, set[int]] = {}
+        for name, rows in own_rows.items():
+            place = names.find(name)
+            # What is written in full is not meant by its end, too.
+            if place is not None and ((written := names.names[place]) == name or written not in own_rows):
+                for number in entries[written]:
+                    fits.setdefault(number, set()).update(rows)
+        return fits
+
+    def _words(self, number: int) -> str:
+        return " ".join(self.entries[number].values())
 
     @property
     def unmatched(self) -> list[str]:
         """The entries of the list that fit no shape."""
-        return [" ".join(entry.values()) for number, entry in enumerate(self.entries) if number not in self._found]
+        return [self._words(number) for number in range(len(self.entries)) if number not in self._found]
 
     def note(self, n_all: int) -> str:
         """Return what was left out of so many shapes, and which entries of the list fit none."""

@@ -80,7 +80,8 @@ def import_shapes(
         str | None,
         typer.Option(
             "--label-from",
-            help="Label from the file name: a regular expression with one group, or 'parent' for the folder.",
+            help="Label from the path: 'parent' for the folder, a regular expression, or a pattern whose names become "
+            "columns: {arm}/{well}.tif",
             show_default=False,
         ),
     ] = None,
@@ -88,9 +89,17 @@ def import_shapes(
         Path | None,
         typer.Option("--labels", help="Sheet of metadata to join: .csv, .tsv, .xlsx or .parquet.", show_default=False),
     ] = None,
-    on: Annotated[str, typer.Option("--on", help="Column of the sheet that identifies the shapes: id, file, …")] = "id",
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on",
+            metavar="COLUMN",
+            help="What rows of the sheet name: id, file, or id=Specimen for another name of its column.",
+            show_default=False,
+        ),
+    ] = None,
     label: Annotated[
-        str | None, typer.Option("--label", help="Column that becomes the label.", show_default=False)
+        str | None, typer.Option("--label", help="Column that becomes the label, too.", show_default=False)
     ] = None,
     fps: Annotated[
         float | None,

@@ -11,6 +11,7 @@ from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, IntArray
 from shapelex._validation import check_count
 from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputError, reason_of
+from shapelex.shapes.columns import check_present
 
 Fold = tuple[IntArray, IntArray]
 
@@ -65,7 +66,7 @@ def check_units(groups: ArrayLike | None, n_shapes: int) -> IntArray | None:
     """Return the number of the group of each shape, whose shapes stay together."""
     if groups is None:
         return None
-    given = np.asarray(groups)
+    given = check_present(groups, "groups")
     if given.shape != (n_shapes,):
         raise ShapeInputError(
             f"groups must hold one entry per shape: X has {n_shapes} shapes, groups has shape {given.shape}."

@@ -23,6 +23,7 @@ from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.files.model_file import EstimatorList
 from shapelex.files.schema import Array, Count, Labels, Number, OtherSpace, Schema
 from shapelex.geometry.means import full_mean
+from shapelex.shapes.columns import check_present
 from shapelex.spaces import CustomSpace, Space
 
 # Close to the least log loss on held-out shapes of the two sets on which it was tried, for all dictionary sizes.
@@ -357,6 +358,7 @@ def check_labels(X: Any, y: ArrayLike | None, n_shapes: int, estimator: str) -> 
             raise ShapeInputError(
                 f"X has no label in {name_rows(y == '')}: leave these shapes out, X[X.labels != ''], or give y."
             )
+    y = check_present(y, "y")
     labels: np.ndarray[Any, Any] = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
     check_classification_targets(labels)
     if len(labels) != n_shapes:

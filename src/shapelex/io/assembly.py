@@ -153,7 +153,6 @@ def assemble(found: Sequence[Found], wanted: Wanted) -> tuple[ShapeSet, int]:
     part = ShapeSet(
         rows,
         space,
-        ids=np.array(ids, dtype=np.str_),
         labels=np.array(labels, dtype=np.str_) if any(labels) else None,
         sequence=series if any(number != -1 for number in series) else None,
         metadata=made,
@@ -161,7 +160,7 @@ def assemble(found: Sequence[Found], wanted: Wanted) -> tuple[ShapeSet, int]:
         notes=notes,
         preparation=Preparation(resampling),
     )
-    return part, n_repeated
+    return part._with_any_ids(np.array(ids, dtype=np.str_)), n_repeated
 
 
 def mixed_note(name: str) -> str:

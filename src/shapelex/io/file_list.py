@@ -3,7 +3,7 @@
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -12,12 +12,14 @@ from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeFileErr
 from shapelex.files.atomic import is_zarr_folder, real_path, recover
 from shapelex.io.guards import files_below
 from shapelex.io.registry import FORMATS, Format, find_format
-from shapelex.shapes.sheet import MASK_NAME
+from shapelex.shapes.columns import FILE
+from shapelex.shapes.identity import MASK_NAME
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
 _FILES_NAMED = 3
 _PATTERN = re.compile(r"[*?\[]")
+_FIELD = re.compile(r"\{([^\W\d]\w*)\}")
 # What Cellpose writes beside a mask: the same objects again, or pictures of them.
 _SAME_OBJECTS = re.compile(r"(?i)(.+?)(?:_cp_outlines|_cp_output|_flows|_outlines|_seg)")
 
@@ -156,28 +158,66 @@ def _format_in_folder(path: Path, name: str | None) -> Format | None:
         return None
 
 
-def label_maker(label_from: str | None) -> Callable[[Path], str] | None:
-    """Return what gives files their labels, see :func:`shapelex.read`."""
-    if label_from is None:
-        return None
-    if not isinstance(label_from, str):
-        raise ParameterTypeError(
-            f'{parameter("label_from")} must be "parent" or a regular expression, got {label_from!r}.'
-        )
-    if label_from == "parent":
-        return lambda path: real_path(path).parent.name
-    try:
-        pattern = re.compile(label_from)
-    except re.error as error:
-        raise ParameterError(f"{parameter('label_from', label_from)} is no regular expression: {error}.") from error
-    if pattern.groups < 1:
-        raise ParameterError(f"{parameter('label_from', label_from)} needs a group in parentheses around the label.")
+class PathPattern:
+    """What paths say of their shapes: the folder, or the groups of a pattern, see :func:`shapelex.read`.
 
-    def label_of(path: Path) -> str:
+    Attributes
+    ----------
+    columns : tuple of str
+        Names of the groups, of which the first is the label unless another is asked for; empty for one without a name.
+    """
+
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise ParameterTypeError(
+                f'{parameter("label_from")} must be "parent", a pattern such as "{{arm}}/{{well}}.tif" or a regular '
+                f"expression, got {text!r}."
+            )
+        self._text, self._is_of_names = text, _FIELD.search(text) is not None
+        self.columns: tuple[str, ...] = ()
+        self._patterns: list[re.Pattern[str]] = []
+        if text == "parent":
+            return
+        # A name may be parted in several ways: then the shortest and the longest first parts differ.
+        wanted = [_as_expression(text, part) for part in ("[^/]+?", "[^/]+")] if self._is_of_names else [text]
+        try:
+            self._patterns = list(map(re.compile, wanted))
+        except re.error as error:
+            raise ParameterError(f"{parameter('label_from', text)} is no regular expression: {error}.") from error
+        self.columns = tuple(self._patterns[0].groupindex)
+        if not self._patterns[0].groups:
+            raise ParameterError(
+                f"{parameter('label_from', text)} needs a group in parentheses around the label, or names as in "
+                '"{arm}/{well}.tif".'
+            )
+        if taken := sorted({"id", "sequence", "closed", "frame", FILE} & set(self.columns)):
+            raise ParameterError(
+                f"{parameter('label_from', text)} has a part named {taken[0]!r}, which means something else: rename it."
+            )
+
+    def read(self, path: Path) -> tuple[str, ...]:
+        """Return the text of each column, or the label alone; refuse paths that do not match."""
+        if not self._patterns:
+            return (real_path(path).parent.name,)
         # A pattern without folders is one of the name of the file.
-        match = pattern.search(path.as_posix() if "/" in label_from else path.name)
-        if match is None:
-            raise ShapeFileError(f"{path} does not match {parameter('label_from', label_from)}, so it has no label.")
-        return match.group(1) or ""
+        whole = path.absolute() if self._is_of_names else path
+        text = whole.as_posix() if "/" in self._text else path.name
+        found = [pattern.search(text) for pattern in self._patterns]
+        if found[0] is None or found[-1] is None:
+            raise ShapeFileError(f"{path} does not match {parameter('label_from', self._text)}, so it has no label.")
+        parts = [tuple(one or "" for one in match.groups()) for match in found if match is not None]
+        if parts[0] != parts[-1]:
+            raise ShapeFileError(
+                f"{parameter('label_from', self._text)} parts {path} in several ways, as {', '.join(parts[0])} or "
+                f"{', '.join(parts[-1])}: give a regular expression with named groups, as in (?P<well>[^_]+)_."
+            )
+        match = found[0]
+        return tuple(match[name] or "" for name in self.columns) or (match[1] or "",)
 
-    return label_of
+
+def _as_expression(text: str, field: str) -> str:
+    """Return a pattern with names in braces as a regular expression that fits the end of a path."""
+    parts = _FIELD.split(text)
+    parts[::2] = map(re.escape, parts[::2])
+    parts[1::2] = [f"(?P<{name}>{field})" for name in parts[1::2]]
+    return f"(?:^|/){''.join(parts)}$"

@@ -5,7 +5,7 @@ nothing else: the same function assembles them, and the same plan says what the 
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,12 +14,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from shapelex._messages import format_option, parameter
-from shapelex._typing import BoolArray, ComplexArray
+from shapelex._typing import BoolArray, ComplexArray, IntArray
 from shapelex.exceptions import ShapeFileError, ShapelexError
 from shapelex.io.assembly import SAME_COUNTS, Found, Wanted, assemble, check_cells, check_texts, mixed_note
 from shapelex.io.formats import npz
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import ABSENT, METADATA, Column, ColumnKind, SeriesNumbers, cast_column
+from shapelex.shapes.identity import GIVEN_ID, SAME_FILE_NAMES, UniqueIds, hashes_of, id_in_file, tell_apart
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.set import join_blocks
 from shapelex.spaces import Landmarks, Space
@@ -50,7 +51,6 @@ class Plan:
     notes: dict[str, None] = field(default_factory=dict)
     provenances: list[Mapping[str, Any]] = field(default_factory=list)
     preparation: Preparation | None = None
-    added: Sequence[str] = ()
 
     def admit(self, part: ShapeSet, where: Where, *, are_records: bool) -> None:
         """Take note of a part; refuse one that contradicts those before it."""
@@ -104,13 +104,11 @@ class Plan:
 
     @property
     def columns(self) -> dict[str, np.dtype[Any]]:
-        """Types of the columns of the whole set; the last ones are those that were added to what files say."""
-        named = [f"{METADATA}{name}" for name in self.added]
-        order = sorted(self.kinds, key=lambda name: name in named and named.index(name) + 1)
+        """Types of the columns of the whole set."""
         return {
-            name: self.kinds[name].dtype_of(self.n_shapes, ABSENT.get(name))
-            for name in order
-            if self.kinds[name].dtype is not None or name not in ("labels", "sequence")
+            name: kind.dtype_of(self.n_shapes, ABSENT.get(name))
+            for name, kind in self.kinds.items()
+            if kind.dtype is not None or name not in ("labels", "sequence")
         }
 
     def _check_size(self) -> None:
@@ -160,14 +158,18 @@ class Parts:
                 logger.info("more than %d bytes of shapes: going on in %s", self._limit, self.folder)
             for place, one in enumerate(self._parts):
                 if isinstance(one, ShapeSet):
-                    self[place] = one
+                    self._parts[place] = self._stored(one, place)
 
     def __setitem__(self, place: int, part: ShapeSet) -> None:
+        self._parts[place] = self._stored(part, place) if self.on_disk else part
+
+    def _stored(self, part: ShapeSet, place: int) -> Path:
+        """Write a part to its file."""
         assert self.folder is not None
         path = self.folder / f"{place}.npz"
         with path.open("wb") as stream:
             npz.write_set(part, stream)
-        self._parts[place] = path
+        return path
 
     def __delitem__(self, place: int) -> None:
         del self._parts[place]
@@ -186,19 +188,21 @@ class SetBuilder:
         What the caller wants of the shapes.
     parts : Parts
         Where the parts of the set go.
+    files : iterable of Path
+        All files that are read, whose names ids may need.
     describe : callable
         Takes a part and the files of its shapes, and returns it with what is known of these.
     can_drop : bool
         Whether files may turn out to be damaged after some of their shapes were added.
-    added : sequence of str
-        Columns that `describe` adds, which are the last ones of the set.
     """
 
-    def __init__(
-        self, wanted: Wanted, parts: Parts, describe: Describe, can_drop: bool, added: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, wanted: Wanted, parts: Parts, files: Iterable[Path], describe: Describe, can_drop: bool) -> None:
         self._wanted, self.parts, self._describe, self._can_drop = wanted, parts, describe, can_drop
-        self.plan = Plan(added=added)
+        self.plan = Plan()
+        self._names = tell_apart(files)
+        # Of each part, a number for each id, and the number of its file.
+        self._ids: list[tuple[IntArray, IntArray]] = []
+        self._numbers = {path: number for number, path in enumerate(self._names)}
         self._waiting: list[Found] = []
         self._n_bytes = 0
         # Records that wait of files that came to a good end, and what was known before the file that is being read.
@@ -214,6 +218,10 @@ class SetBuilder:
             paths = [path] * len(item)
             self._admit(item, paths, paths, lambda row: f"{path}, shape {row}", are_records=False)
             return
+        name = id_in_file(item.record.id, path, self._names[path])
+        if name is not None and name != item.record.id:
+            item = replace(item, record=replace(item.record, id=name))
+            self.plan.notes[SAME_FILE_NAMES] = None
         self._waiting.append(item)
         self._n_bytes += item.record.points.nbytes
         if len(self._waiting) >= _BATCH_RECORDS or self._n_bytes >= _BATCH_BYTES:
@@ -229,6 +237,7 @@ class SetBuilder:
         if self._mark is not None:
             self.plan, n_parts, n_series = self._mark
             self.parts.truncate(n_parts)
+            del self._ids[n_parts:]
             self._series.truncate(n_series)
         self.keep()
 
@@ -238,6 +247,7 @@ class SetBuilder:
         self._flush()
         if not self.plan.n_shapes:
             return None
+        self._make_ids_unique()
         shapes = AssembledShapes(self.plan, self.parts, "error" if self._wanted.missing == "error" else "allow")
         return shapes if self.parts.on_disk else join_blocks(list(shapes.blocks()))
 
@@ -257,18 +267,36 @@ class SetBuilder:
             kept = replace(self.plan, kinds=kinds, notes=notes, provenances=provenances)
             self._mark = kept, len(self.parts), len(self._series)
 
+    def _make_ids_unique(self) -> None:
+        """Rename or number the shapes whose ids others have, too."""
+        hashes, sources = (np.concatenate(arrays) for arrays in zip(*self._ids, strict=True))
+        if len(np.unique(hashes)) == len(hashes):
+            return
+        unique = UniqueIds(hashes, sources, list(self._names.items()))
+        kinds = {"ids": ColumnKind(), f"{METADATA}{GIVEN_ID}": ColumnKind()}
+        for place, (part, (_, own)) in enumerate(zip(self.parts, self._ids, strict=True)):
+            part = part._with_ids(unique.rename(part.ids.tolist(), own.tolist()))
+            kinds = {name: kind.see(part.columns[name]) for name, kind in kinds.items()}
+            self.parts[place] = part
+            self._ids[place] = hashes_of(part.ids.tolist()), own
+        self.plan.kinds |= kinds
+        self.plan.notes |= unique.notes
+        # Names of files may make another id of the set.
+        self._make_ids_unique()
+
     def _assemble(self, batch: Sequence[Found]) -> None:
         if batch:
             part, n_repeated = assemble(batch, self._wanted)
             self.plan.n_repeated_ends += n_repeated
-            paths, sources = [one.path for one in batch], [one.series_source for one in batch]
-            self._admit(part, paths, sources, lambda row: batch[row].where, are_records=True)
+            paths, series = [one.path for one in batch], [one.series_source for one in batch]
+            self._admit(part, paths, series, lambda row: batch[row].where, are_records=True)
 
     def _admit(
-        self, part: ShapeSet, paths: Sequence[Path], sources: Sequence[Path], where: Where, *, are_records: bool
+        self, part: ShapeSet, paths: Sequence[Path], series: Sequence[Path], where: Where, *, are_records: bool
     ) -> None:
         if part.sequence is not None:
-            part = part.replace(sequence=self._series.join(sources, part.sequence))
+            part = part.replace(sequence=self._series.join(series, part.sequence))
+        self._ids.append((hashes_of(part.ids.tolist()), np.array([self._numbers[path] for path in paths])))
         part = self._describe(part, paths)
         self.plan.admit(part, where, are_records=are_records)
         self.parts.append(part)

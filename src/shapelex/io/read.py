@@ -14,6 +14,8 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from shapelex._messages import format_option, marked_text, parameter, without_marks
 from shapelex._typing import ComplexArray
 from shapelex._validation import check_choice, check_count, check_flag, check_positive, did_you_mean, is_data_frame
@@ -21,20 +23,19 @@ from shapelex.exceptions import (
     ParameterError,
     ParameterTypeError,
     ShapeFileError,
-    ShapeInputError,
     ShapelexError,
     SkippedRecordsWarning,
 )
 from shapelex.io import stored_shapes
 from shapelex.io.assembly import Found, Wanted, check_record, conform
-from shapelex.io.file_list import PathLike, check_not_empty, label_maker, list_files
+from shapelex.io.file_list import PathLike, PathPattern, check_not_empty, list_files
 from shapelex.io.parts import AssembledShapes, Parts, SetBuilder
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.registry import DATA_FRAME, FORMATS, Format
 from shapelex.io.sheets import open_sheet
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.columns import FPS
-from shapelex.shapes.sheet import Sheet, label_by
+from shapelex.shapes.columns import FILE, FPS
+from shapelex.shapes.sheet import Sheet, label_by, spelling_notes
 from shapelex.spaces import Space
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def read(
     on_error: str = "raise",
     label_from: str | None = None,
     join: "PathLike | pd.DataFrame | None" = None,
-    on: str = "id",
+    on: str | None = None,
     label: str | None = None,
     fps: float | None = None,
     progress: Progress | None = None,
@@ -95,15 +96,18 @@ def read(
         What to do with a record that cannot be read: raise, or leave it out and say so in a warning and in the notes of
         the set. A file that cannot be read at all raises too, unless there are others.
     label_from : str, optional
-        Labels from the paths of the files: ``"parent"`` for the folder a file is in, or a regular expression whose
-        first group is the label; it is looked for in the name of the file, or in its path where it has a ``/``.
+        Labels from the paths of the files: ``"parent"`` for the folder a file is in; a pattern that fits the end of the
+        path, such as ``"{arm}/{well}_{field}.tif"``, each name in which becomes a column, and the first one the label
+        unless `label` names another; or a regular expression, with named groups for columns or one group for the
+        label. Patterns are looked for in the name of the file, or in its path where they have a ``/``.
     join : path or DataFrame, optional
         Sheet of metadata (``.csv``, ``.tsv``, ``.xlsx``, ``.parquet``), one row per key, whose columns are joined to
         the shapes; see :meth:`ShapeSet.join`.
-    on : str, default "id"
-        Column of the sheet by which shapes are found: ``"id"``, ``"file"``, or a column of their metadata.
+    on : str, optional
+        By what the rows of the sheet are found: ``"id"``, ``"file"``, or a column of the metadata; ``"id=Specimen"``
+        where the column of the sheet has another name. By default ids are tried, then files, and a note says what fits.
     label : str, optional
-        Column that becomes the label, of the sheet or of what the file says of its shapes.
+        Column that becomes the label, too: of the sheet, of the paths, or of what the file says of its shapes.
     fps : float, optional
         Number of frames per second of the recordings, for times in seconds. By default what the file says: WCON, HDF5,
         TIFF and MATLAB files of worm trackers often do. It becomes the column ``fps`` of the metadata.
@@ -170,8 +174,8 @@ class Reading:
         What the caller wants of the shapes.
     skips : bool
         Whether bad records are left out; else they raise.
-    label_of : callable or None
-        Gives the label of a file.
+    pattern : PathPattern, optional
+        What the paths of the files say.
     options : dict
         Options of the formats.
     sheet : Sheet, optional
@@ -192,7 +196,7 @@ class Reading:
 
     wanted: Wanted
     skips: bool
-    label_of: Callable[[Path], str] | None
+    pattern: PathPattern | None
     options: dict[str, Any]
     sheet: Sheet | None
     label: str | None
@@ -203,19 +207,17 @@ class Reading:
     skipped: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     file_remarks: list[tuple[Path, Remark]] = field(default_factory=list)
-    _found_labels: dict[Path, str] = field(default_factory=dict)
+    _found_in_paths: dict[Path, tuple[str, ...]] = field(default_factory=dict)
+    _labels: set[str] = field(default_factory=set)
+    _names_files: bool = False
     _n_unlabeled: int = 0
     _known_columns: set[str] = field(default_factory=set)
 
     def run(self, parts: Parts, progress: Progress | None = None) -> ShapeSet | AssembledShapes:
         """Read all files and return the set that they make up; `progress` is called after each file."""
         can_drop = self.skips and self.has_many
-        added = (
-            [FPS] * (self.fps is not None)
-            + ["file"] * self._names_files
-            + ([] if self.sheet is None else self.sheet.columns)
-        )
-        builder = SetBuilder(self.wanted, parts, self._describe, can_drop, added)
+        self._names_files = self.has_many or (self.sheet is not None and self.sheet.kind == FILE)
+        builder = SetBuilder(self.wanted, parts, (path for path, _ in self.files), self._describe, can_drop)
         for n_done, (path, known) in enumerate(self.files, start=1):
             items = self._items_of(path, known, in_blocks=parts.folder is not None)
             is_whole = True
@@ -236,7 +238,7 @@ class Reading:
                 builder.keep()
             else:
                 builder.drop()
-                self._found_labels.pop(path, None)
+                self._found_in_paths.pop(path, None)
                 self.file_remarks = [one for one in self.file_remarks if one[0] != path]
             logger.debug("read %s as %s", path, known.name)
             if progress is not None:
@@ -293,37 +295,40 @@ class Reading:
 
     def _describe(self, part: ShapeSet, paths: Sequence[Path]) -> ShapeSet:
         """Return a part with the names of its files, its rows of the sheet, and the labels that are asked for."""
-        changes: dict[str, Any] = {}
-        if self.label_of is not None:
-            for path in dict.fromkeys(path for path in paths if path not in self._found_labels):
-                self._found_labels[path] = self.label_of(path)
-            changes["labels"] = [self._found_labels[path] for path in paths]
         metadata: dict[str, Any] = dict(part.metadata)
+        labels: Any = part.labels
         if self.fps is not None:
             self._note_rates(part, paths, self.fps)
-            metadata = {**metadata, FPS: [self.fps] * len(part)}
+            metadata[FPS] = [self.fps] * len(part)
         if self._names_files:
-            metadata = {**metadata, "file": [str(path) for path in paths]}
-        if metadata.keys() != part.metadata.keys() or self.fps is not None:
-            changes["metadata"] = metadata
-        part = part.replace(**changes) if changes else part
+            # Sets say of which files their shapes are.
+            metadata[FILE] = metadata.pop(FILE, [str(path) for path in paths])
+        if self.pattern is not None:
+            told = [self._read_path(path) for path in paths]
+            if taken := [name for name in self.pattern.columns if name in metadata]:
+                raise ShapeFileError(f"{paths[0]} has a column {taken[0]!r}: rename it in {parameter('label_from=')}.")
+            metadata |= dict(zip(self.pattern.columns, zip(*told, strict=True), strict=False))
+            labels = labels if self.pattern.columns else [one for (one,) in told]
+        part = part.replace(metadata=metadata, labels=labels)
         label = self.label
         if self.sheet is not None:
-            try:
-                part = self.sheet.join(part)
-            except ShapeInputError as error:
-                raise ShapeFileError(f"{paths[0]}: {marked_text(error)}") from error
+            part = self.sheet.join(part, paths)
             label = "label" if label is None and "label" in self.sheet.columns else label
-        if label is None:
-            return part
-        self._known_columns |= set(part.metadata)
-        if label in part.metadata:
-            part = label_by(part, label)
+        if label is not None:
+            self._known_columns |= set(part.metadata)
+            part = label_by(part, label) if label in part.metadata else part.replace(labels=[""] * len(part))
             assert part.labels is not None
             self._n_unlabeled += int((part.labels == "").sum())
-            return part
-        self._n_unlabeled += len(part)
-        return part.replace(labels=[""] * len(part))
+        if part.labels is not None:
+            self._labels.update(np.unique(part.labels).tolist())
+        return part
+
+    def _read_path(self, path: Path) -> tuple[str, ...]:
+        """Return what a path says of its shapes."""
+        assert self.pattern is not None
+        if path not in self._found_in_paths:
+            self._found_in_paths[path] = self.pattern.read(path)
+        return self._found_in_paths[path]
 
     def _note_rates(self, part: ShapeSet, paths: Sequence[Path], fps: float) -> None:
         """Take note of files that say another frame rate than the caller."""
@@ -336,10 +341,6 @@ class Reading:
             if path not in told and abs(rate - fps) > 1e-6 * fps:
                 text = f"the given one is used ({fps:g} per second), not that of the file ({rate:g} per second)."
                 self.file_remarks.append((path, Remark(_RATE, text)))
-
-    @property
-    def _names_files(self) -> bool:
-        return self.has_many or (self.sheet is not None and self.sheet.on == "file")
 
     def _provenance(self, source: Mapping[str, Any]) -> dict[str, Any]:
         """Return where the shapes come from: the first files, and what the files say themselves."""
@@ -367,11 +368,15 @@ class Reading:
             + sum_up(self.file_remarks)
             + self.remarks
         )
-        if self._found_labels:
-            counts = Counter(self._found_labels.values()).most_common()
+        if self._found_in_paths:
+            counts = Counter(told[0] for told in self._found_in_paths.values()).most_common()
             named = ", ".join(f"{label!r} ({n_files})" for label, n_files in counts[:_LABELS_NAMED])
             more = f" and {len(counts) - _LABELS_NAMED} more" if len(counts) > _LABELS_NAMED else ""
-            notes.append(f"labels from the paths of {len(self._found_labels)} files: {named}{more}")
+            columns = self.pattern.columns if self.pattern is not None else ()
+            what = f"columns {', '.join(columns)} from the paths, {columns[0]}" if columns else "labels from the paths"
+            notes.append(f"{what} of {len(self._found_in_paths)} files: {named}{more}")
+        if self.sheet is None or self.label not in self.sheet.columns:
+            notes += spelling_notes(self._labels, "labels")
         if self.label is not None and self.label not in self._known_columns:
             known = ", ".join(sorted(self._known_columns)) or "none"
             meant = did_you_mean(self.label, sorted(self._known_columns), lambda name: parameter("label", name))
@@ -455,7 +460,7 @@ def open_reading(
     label_from: str | None = None,
     leave_out: Path | None = None,
     join: Any = None,
-    on: str = "id",
+    on: str | None = None,
     label: str | None = None,
     fps: float | None = None,
     **options: Any,
@@ -482,17 +487,20 @@ def open_reading(
     fps = None if fps is None else check_positive(fps, "fps")
     if format is not None:
         check_choice(format, FORMATS, "format")
-    if label is not None and label_from is not None:
+    pattern = None if label_from is None else PathPattern(label_from)
+    if pattern is not None and pattern.columns:
+        label = pattern.columns[0] if label is None else label
+    elif label is not None and pattern is not None:
         raise ParameterError(
             f"{parameter('label')} and {parameter('label_from')} cannot both be given: each says what the labels are."
         )
     sheet = None if join is None else open_sheet(join, on)
-    if sheet is not None and label_from is not None and "label" in sheet.columns:
+    if sheet is not None and pattern is not None and label is None and "label" in sheet.columns:
         raise ParameterError(
             f"{parameter('label_from')} and the column 'label' of {sheet.name} both say what the labels are: rename "
             f"the column, or leave {parameter('label_from')} out."
         )
-    reading = Reading(wanted, on_error == "skip", label_maker(label_from), options, sheet, label, fps)
+    reading = Reading(wanted, on_error == "skip", pattern, options, sheet, label, fps)
     if is_data_frame(paths):
         if format is not None or label_from is not None:
             raise ParameterError(

@@ -12,6 +12,7 @@ from shapelex.coding.codes import shape_columns
 from shapelex.exceptions import ShapeInputError
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import Column, column_from_values, frame_rates
+from shapelex.shapes.identity import unique_ids
 from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
 
@@ -131,6 +132,9 @@ def read_shapes(
     if times is not None and series is None:
         series, names = np.zeros(n_shapes, dtype=np.int64), [""]
     names_of_shapes = [str(row) for row in range(n_shapes)] if ids is None else _as_texts(ids, n_shapes, "ids")
+    if given["id"] is not None:
+        # A list of excluded shapes names them by their ids.
+        names_of_shapes = unique_ids(names_of_shapes)[0]
     for name, values in {"id": names_of_shapes, **found}.items():
         # What was given takes the place of what the set says.
         if values is not None and (name not in known or given[name] is not None):

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from shapelex._typing import ArrayLike, FloatArray, IntArray
+from shapelex._validation import name_rows
 from shapelex.exceptions import ShapeInputError
 from shapelex.shapes.storage import FileArray, StoredRows, is_chunked, is_mapped
 
@@ -24,6 +25,9 @@ ROLES = tuple(_ROLE_TYPES)
 
 # Numbers for shapes without an entry, where that is not NaN.
 ABSENT = {"sequence": -1, f"{METADATA}frame": -1}
+
+# Column of the metadata with the path of the file of a shape, where several were read.
+FILE = "file"
 
 # Column of the metadata with the number of frames per second; NaN where it is not known.
 FPS = "fps"
@@ -114,9 +118,10 @@ def _check_column(values: Any, n_shapes: int, name: str) -> "Column | FileArray"
 
 def as_column(values: ArrayLike, n_shapes: int, name: str, *, is_text: bool = False) -> Column:
     """Return a read-only column of text, numbers or booleans, one entry per shape."""
-    column = np.asarray(values)
+    # In a list, NumPy would make NaN and None words.
+    column = np.asarray(values, dtype=object if is_text and isinstance(values, list | tuple) else None)
     if is_text and column.dtype.kind != "U":
-        column = np.asarray([str(value) for value in column.ravel()], dtype=np.str_).reshape(column.shape)
+        column = np.asarray([_as_text(value) for value in column.ravel()], dtype=np.str_).reshape(column.shape)
     elif column.dtype.kind in "SO" and column.ndim == 1:
         column = column_from_values(column.tolist())
     _check_entries(column.shape, column.dtype, n_shapes, name)
@@ -144,7 +149,7 @@ def column_from_values(values: Sequence[Any]) -> Column:
     Integers stay integers where no value is absent. An absent number is NaN, an absent text the empty string. Values of
     several kinds become text, and so do integers that the column could not hold exactly.
     """
-    present = [value for value in values if not _is_absent(value)]
+    present = [value for value in values if not is_absent(value)]
     is_complete = len(present) == len(values)
     kinds = {np.dtype(one).kind for one in set(map(type, present))}
     integers: list[Any] = [one for one in present if isinstance(one, int | np.integer)]
@@ -153,19 +158,34 @@ def column_from_values(values: Sequence[Any]) -> Column:
     if kinds and kinds <= set("iu") and is_complete and min(integers) >= -(2**63) and max(integers) < 2**63:
         return np.array(values, dtype=np.int64)
     if kinds and kinds <= set("iuf") and all(abs(one) < EXACT for one in integers):
-        return np.array([np.nan if _is_absent(value) else float(value) for value in values], dtype=np.float64)
+        return np.array([np.nan if is_absent(value) else float(value) for value in values], dtype=np.float64)
     if not kinds and any(value != value for value in values):
         return np.full(len(values), np.nan)
     return np.array([_as_text(value) for value in values], dtype=np.str_)
 
 
-def _is_absent(value: Any) -> bool:
-    return value is None or value == "" or value != value
+def is_absent(value: Any) -> bool:
+    """Tell whether a value stands for one that is not known: None, NaN or empty text."""
+    try:
+        return value is None or value == "" or bool(value != value)
+    except TypeError:
+        # The NA of pandas is not even unequal to itself.
+        return True
+
+
+def check_present(values: ArrayLike, name: str) -> Column:
+    """Return values, one per shape, as an array; refuse those of which some are absent."""
+    # In a list, NumPy would make NaN and None words.
+    column = np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
+    absent = np.array([is_absent(value) for value in column.ravel()] if column.dtype.kind in "Of" else [])
+    if absent.any():
+        raise ShapeInputError(f"{name} is not known in {name_rows(absent)}: leave these shapes out, of X and {name}.")
+    return np.asarray(values)
 
 
 def _as_text(value: Any) -> str:
     """Return a value as it is in a column of text: whole numbers have no point, absent ones are empty."""
-    if _is_absent(value):
+    if is_absent(value):
         return ""
     return str(int(value)) if isinstance(value, float) and value.is_integer() and abs(value) < EXACT else str(value)
 

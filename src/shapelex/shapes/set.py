@@ -11,7 +11,8 @@ import numpy as np
 from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice, check_count, check_finite, check_names, is_data_frame
 from shapelex.exceptions import EmptySetError, ShapeInputError
-from shapelex.shapes.columns import Column, Columns, join_columns, make_columns, read_only_view
+from shapelex.shapes.columns import METADATA, Column, Columns, join_columns, make_columns, read_only_view
+from shapelex.shapes.identity import GIVEN_ID, unique_ids
 from shapelex.shapes.opening import choose_space, open_storage
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.sheet import Sheet, label_by
@@ -49,7 +50,8 @@ class ShapeSet:
     space : Space, optional
         Space of the configurations; open landmarks when not given.
     ids : array_like of str, shape (n_shapes,), optional
-        Names of the shapes, which may repeat; row numbers when not given.
+        Names of the shapes; row numbers when not given. Those given several times are numbered (``a``, ``a:2``), with
+        a note; the column ``given_id`` of the metadata then has them as they were given.
     labels : array_like of str, shape (n_shapes,), optional
         Labels of the shapes, empty where unknown.
     sequence : array_like of int, shape (n_shapes,), optional
@@ -133,6 +135,7 @@ class ShapeSet:
             provenance={} if provenance is None else dict(provenance),
             preparation=preparation,
         )
+        self.__dict__.update(self._with_unique_ids().__dict__)
 
     @property
     def ids(self) -> Column:
@@ -308,7 +311,28 @@ class ShapeSet:
         sources = self.columns.sources
         kept = {name: self.__dict__.get(name, sources.get(name)) for name in _ARGUMENTS}
         kept["metadata"] = self.columns.metadata.sources
-        return ShapeSet(**{**kept, **changes})
+        made = ShapeSet(**{**kept, **changes, "ids": changes.get("ids")})
+        return made if "ids" in changes else made._with_any_ids(kept["ids"])
+
+    def _with_any_ids(self, ids: Any) -> "ShapeSet":
+        """Return the set with ids that may repeat, as those of files do until all files are read."""
+        columns = make_columns(len(self), {"ids": ids}, None)
+        return self._with(columns=Columns({**self.columns.sources, **columns.sources}))
+
+    def _with_unique_ids(self) -> "ShapeSet":
+        """Return the set with numbers after ids that repeat; those in a file are not read for this."""
+        source = self.columns.sources["ids"]
+        given = source.tolist() if isinstance(source, np.ndarray) else []
+        if len(set(given)) == len(given):
+            return self
+        unique, notes = unique_ids(given)
+        return self._with_ids(unique)._with(notes=tuple(dict.fromkeys([*self.notes, *notes])))
+
+    def _with_ids(self, ids: Sequence[str]) -> "ShapeSet":
+        """Return the set with other ids; a column has those that were given."""
+        sources = {**self.columns.sources, "ids": read_only_view(np.array(ids, dtype=np.str_))}
+        sources.setdefault(f"{METADATA}{GIVEN_ID}", self.ids)
+        return self._with(columns=Columns(sources))
 
     def _with(self, **parts: Any) -> "ShapeSet":
         """Return a set with other parts, which are known to fit."""
@@ -342,7 +366,8 @@ class ShapeSet:
     def concatenate(sets: Iterable["ShapeSet"]) -> "ShapeSet":
         """Return one set with the shapes of several, in order.
 
-        Time series stay separate: a series keeps its number, unless a series of an earlier set has it already.
+        Time series stay separate: a series keeps its number, unless a series of an earlier set has it already. Ids that
+        an earlier shape has get a number.
         Entries of columns that a set does not have are NaN or empty text, and −1 for ``frame``. Numbers and text in one
         column become text.
 
@@ -370,9 +395,9 @@ class ShapeSet:
         >>> import shapelex as sx
         >>> one = sx.ShapeSet([[0, 1, 1j]], ids=["wing"])
         >>> sx.ShapeSet.concatenate([one, one]).ids.tolist()
-        ['wing', 'wing']
+        ['wing', 'wing:2']
         """
-        return _join_sets([part[:] for part in sets], series_go_on=False)
+        return _join_sets([part[:] for part in sets], series_go_on=False)._with_unique_ids()
 
     @staticmethod
     def from_dataframe(
@@ -454,18 +479,21 @@ class ShapeSet:
 
         return wide_frame(self, layout)
 
-    def join(self, df: "pd.DataFrame", on: str = "id", label: str | None = None) -> "ShapeSet":
+    def join(self, df: "pd.DataFrame", on: str | None = None, label: str | None = None) -> "ShapeSet":
         """Return the set with the columns of a table of metadata, one row per key.
 
         Parameters
         ----------
         df : DataFrame
             Table of metadata. Its rows need no order; several shapes may share a row.
-        on : str, default "id"
-            Column by which shapes are found: ``"id"`` for their ids, else a column of their metadata. Of ``file``, the
-            name without folder and the name without ending are tried too.
+        on : str, optional
+            Column by which shapes are found: ``"id"`` for their ids, ``"file"`` for their files, else a column of their
+            metadata; ``"id=Specimen"`` where the column of the table has another name. By default ids are tried, then
+            files, with a column ``id`` or ``file`` of the table, or its first one. Ids and files may leave out folders,
+            and files their endings; what may mean several is refused.
         label : str, optional
-            Column that becomes the label, of the table or of the metadata; by default ``label`` of the table, if any.
+            Column that becomes the label, too, of the table or of the metadata; by default ``label`` of the table, if
+            any.
 
         Returns
         -------

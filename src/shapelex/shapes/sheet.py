@@ -1,27 +1,32 @@
 """Join the rows of a sheet of metadata to shapes, by a column that names the shapes."""
 
-import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shapelex._messages import parameter
 from shapelex.exceptions import ShapeInputError
-from shapelex.shapes.columns import column_from_values
+from shapelex.shapes.columns import FILE, column_from_values
+from shapelex.shapes.identity import GIVEN_ID, Names, id_in_full, tell_apart, without_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from shapelex.shapes.set import ShapeSet
 
-MASK_NAME = re.compile(r"(?i)(.+?)[-_ .](?:cp_)?(?:masks?|labels?|seg|segmentation)")
-"""Ends of the names of masks, after the name of the image that was segmented."""
-
 _NAMED = 5
 _MOST_COUNTED = 100_000
-_ENDINGS = re.compile(r"(?<=.)(\.[a-zA-Z]\w*)+$")
+_OWN_NAMES = ("id", "sequence", "closed")
+
+
+class _Told(NamedTuple):
+    """What a shape is called: for the user, in full first to look it up, and what else it may not share a row with."""
+
+    name: str
+    lookups: tuple[str, ...]
+    owner: str | None
 
 
 class Sheet:
@@ -31,109 +36,224 @@ class Sheet:
     ----------
     df : DataFrame
         The sheet, one row per key.
-    on : str
-        Column of the keys; an index of this name is taken too.
+    on : str, optional
+        What shapes are found by: a column of both, or ``"SHAPES=SHEET"``. By default their ids, then their files, in
+        a column ``id`` or ``file`` of the sheet, then in its first column.
     name : str
         What to call the sheet in messages.
+    notes : sequence of str
+        What is told of the sheet already.
+    texts : mapping of str to list of str, optional
+        The cells as they are written, where that tells more than their values: ``007``.
     """
 
-    def __init__(self, df: "pd.DataFrame", on: str, name: str) -> None:
-        if on not in df.columns and on in df.index.names:
-            df = df.reset_index()
-        if on not in df.columns:
-            raise ShapeInputError(
-                f"{name} has no column {on!r} to find shapes by, only {', '.join(map(str, df.columns))}: name one of "
-                f"them with {parameter('on=')}."
-            )
+    def __init__(
+        self,
+        df: "pd.DataFrame",
+        on: str | None,
+        name: str,
+        notes: Sequence[str] = (),
+        texts: Mapping[str, list[str]] | None = None,
+    ) -> None:
+        indexed = [one for one in df.index.names if one is not None and one not in df.columns]
+        df = df.reset_index(indexed) if indexed else df
         twice = [str(column) for column in df.columns[df.columns.duplicated()]]
         if twice:
             raise ShapeInputError(f"{name} has several columns {twice[0]!r}: rename or remove all but one.")
-        self.name, self.on = name, on
-        self.columns = [str(column) for column in df.columns if column != on]
-        self._cells = {str(column): _as_values(df[column].tolist()) for column in df.columns if column != on}
-        self._keys = {row: key for row, key in enumerate(map(as_text, df[on].tolist())) if key}
-        self._rows = {key: row for row, key in self._keys.items()}
-        if twice := [key for key, count in Counter(self._keys.values()).items() if count > 1]:
-            raise ShapeInputError(f"{name} has several rows with {on}={twice[0]!r}: keep one of them.")
-        # Names of files without endings, where they are of one row only; a folder says which file is meant.
-        names = {row: key for row, key in self._keys.items() if PurePath(key).name == key}
-        pairs = [(short, row) for row, key in names.items() for short in keys_of(key, on)[1:]]
-        counts = Counter(short for short, _ in pairs)
-        self._rows = {short: row for short, row in pairs if counts[short] == 1} | self._rows
-        self._used: set[int] = set()
+        self.name, self.all_columns, self._remarks = name, [str(column) for column in df.columns], list(notes)
+        self._cells = {str(column): df[column].tolist() for column in df.columns}
+        self._texts = self._cells if texts is None else texts
+        self._ways = self._ways_to_join(on)
+        self._names: Names | None = None
+        self._owners: dict[int, str | None] = {}
         self._alone: dict[str, None] = {}
         self._n_alone = 0
+        if len(self._ways) == 1:
+            self._open(self._ways[0])
+        else:
+            self.kind, self.key = self._ways[0]
 
-    def join(self, shapes: "ShapeSet") -> "ShapeSet":
-        """Return a set with the columns of the sheet; refuse columns that shapes have, or that only files may say."""
-        if self.on != "id" and self.on not in shapes.metadata:
-            known = ", ".join(["id", *shapes.metadata])
-            raise ShapeInputError(f"{parameter('on', self.on)} is not a column of the shapes, which have {known}.")
-        taken = [name for name in self.columns if name in (*shapes.metadata, "id", "sequence", "closed")]
+    @property
+    def on(self) -> str:
+        """The columns that are compared, as users name them."""
+        return self.kind if self.kind == self.key else f"{self.kind}={self.key}"
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are joined."""
+        return [name for name in self.all_columns if name != self.key]
+
+    def join(self, shapes: "ShapeSet", files: Sequence[Path] | None = None) -> "ShapeSet":
+        """Return a set with the columns of the sheet; `files` are those that are being read, one for each shape.
+
+        Refused are columns that shapes have, or that only files may say.
+        """
+        if self._names is None:
+            fitting = (way for way in self._ways if self._fits(way, shapes, files))
+            self._open(next(fitting, self._ways[0]))
+        assert self._names is not None
+        told = _names_of(shapes, files, self.kind)
+        if told is None:
+            raise ShapeInputError(
+                f"{parameter('on', self.on)}: {self.kind!r} is not a column of the shapes, which have "
+                f"{', '.join(['id', *shapes.metadata])}."
+            )
+        taken = [name for name in self.columns if name in (*shapes.metadata, *_OWN_NAMES)]
         if taken:
             why = "the shapes have too" if taken[0] in shapes.metadata else "means something else in tables of shapes"
             raise ShapeInputError(f"{self.name} has a column {taken[0]!r}, which {why}: rename it in the sheet.")
-        keys = shapes.ids if self.on == "id" else shapes.metadata[self.on]
-        rows = [self._row(keys_of(key, self.on)) for key in keys.tolist()]
+        # What is written in full comes first, and is not meant by its end, too.
+        keys = set(self._names.names)
+        found = {one: self._row(one) for one in sorted(dict.fromkeys(told), key=lambda one: one.name not in keys)}
+        rows = [found[one] for one in told]
+        self._n_alone += rows.count(None)
         joined = {
-            name: column_from_values([None if row is None else cells[row] for row in rows])
-            for name, cells in self._cells.items()
+            name: column_from_values([None if row is None else self._cells[name][row] for row in rows])
+            for name in self.columns
         }
         return shapes.replace(metadata={**shapes.metadata, **joined})
 
     def notes(self) -> list[str]:
         """Return remarks on what was joined and what has no counterpart; refuse a sheet of which nothing fits."""
-        if not self._used:
+        keys = self._keys(self.key)
+        if not self._owners:
+            example = parameter("on", f"{self.kind}={self.all_columns[-1]}")
             raise ShapeInputError(
-                f"no row of {self.name} fits a shape: its column {self.on!r} has {_name_some(self._keys.values())}, "
-                f"the shapes have {_name_some(self._alone)}; name another column with {parameter('on=')}."
+                f"no row of {self.name} fits a shape: its column {self.key!r} has "
+                f"{_name_some(list(filter(None, keys)))}, the shapes have {_name_some(self._alone)}; name what to "
+                f"compare, as in {example}."
             )
-        rows = f"{len(self._used)} row{'' if len(self._used) == 1 else 's'}"
-        notes = [f"joined {', '.join(self.columns)} from {self.name} by {self.on}, {rows}"]
+        is_guess = len(self._ways) > 1 and self.key.strip().lower() not in ("id", FILE)
+        if is_guess and self._n_alone:
+            raise ShapeInputError(
+                f"{parameter('on=')} was not given, and the first column {self.key!r} of {self.name} fits some of the "
+                f"shapes, but not {_name_some(self._alone)}: if it names them, say {parameter('on', self.on)}."
+            )
+        rows = f"{len(self._owners)} row{'' if len(self._owners) == 1 else 's'}"
+        found = f", which was found to fit (on={self.on!r}, --on {self.on})" if len(self._ways) > 1 else ""
+        notes = [*self._remarks, f"joined {', '.join(self.columns)} from {self.name} by {self.on}{found}, {rows}"]
         if self._n_alone:
             alone = _name_some(self._alone)
             subject = "1 shape has" if self._n_alone == 1 else f"{self._n_alone} shapes have"
             notes.append(f"{subject} no row in {self.name}: {alone}")
-        unused = [key for row, key in self._keys.items() if row not in self._used]
+        unused = [key for row, key in enumerate(keys) if key and row not in self._owners]
         if unused:
             subject = f"1 row of {self.name} fits" if len(unused) == 1 else f"{len(unused)} rows of {self.name} fit"
             notes.append(f"{subject} no shape: {_name_some(unused)}")
         return notes
 
-    def _row(self, keys: Sequence[str]) -> int | None:
-        """Return the number of the row of a shape, by the first of its keys that there is; None where there is none."""
-        for key in keys:
-            if key in self._rows:
-                self._used.add(self._rows[key])
-                return self._rows[key]
-        self._n_alone += 1
-        if len(self._alone) < _MOST_COUNTED:
-            self._alone[keys[0]] = None
-        return None
+    def _ways_to_join(self, on: str | None) -> list[tuple[str, str]]:
+        """Return the columns of the shapes and of the sheet that may be compared, those preferred first."""
+        if on is None:
+            usual = [name for kind in ("id", FILE) for name in self.all_columns if name.strip().lower() == kind]
+            keys = dict.fromkeys([*usual, *self.all_columns[:1]])
+            return [(kind, key) for key in keys for kind in ("id", FILE)]
+        kind, _, key = (on, "", on) if on in self.all_columns else on.partition("=")
+        if (key or kind) not in self.all_columns:
+            raise ShapeInputError(
+                f"{self.name} has no column {key or kind!r} to find shapes by, only {', '.join(self.all_columns)}: "
+                f"name one of them with {parameter('on=')}, as in {parameter('on', f'{kind}={self.all_columns[0]}')}."
+            )
+        return [(kind, key or kind)]
+
+    def _keys(self, column: str) -> list[str]:
+        return [as_text(cell) for cell in self._texts[column]]
+
+    def _fits(self, way: tuple[str, str], shapes: "ShapeSet", files: Sequence[Path] | None) -> bool:
+        """Tell whether some shape has a row if these columns are compared."""
+        names, told = Names(self._keys(way[1]), way[0]), _names_of(shapes, files, way[0])
+        return told is not None and any(_find(names, one) is not None for one in told)
+
+    def _open(self, way: tuple[str, str]) -> None:
+        """Compare these columns: read the keys and the cells of the sheet."""
+        self.kind, self.key = way
+        keys = self._keys(self.key)
+        if twice := [key for key, count in Counter(filter(None, keys)).items() if count > 1]:
+            folders = f"; name every file with its folder, as in 'control/{twice[0]}'" if self.kind == FILE else ""
+            raise ShapeInputError(
+                f"{self.name} has several rows with {self.key}={twice[0]!r}: keep one of them, or name shapes so that "
+                f"they differ{folders}."
+            )
+        self._names = Names(keys, self.kind)
+        for name in self.columns:
+            values = _as_values(self._cells[name])
+            texts = {value for value in values if isinstance(value, str)}
+            cleaned = {text: " ".join(text.split()) for text in texts}
+            if merged := sorted(text for text in texts if cleaned[text] != text and cleaned[text] in texts):
+                self._remarks.append(f"column {name!r} of {self.name}: blanks were removed from {_name_some(merged)}")
+            self._remarks += spelling_notes(cleaned.values(), f"column {name!r} of {self.name}")
+            self._cells[name] = [cleaned[value] if isinstance(value, str) else value for value in values]
+
+    def _row(self, told: _Told) -> int | None:
+        """Return the number of the row of a shape, None where there is none; refuse one that several files may mean."""
+        assert self._names is not None
+        row = _find(self._names, told)
+        if row is None:
+            if len(self._alone) < _MOST_COUNTED:
+                self._alone[told.name] = None
+            return None
+        first, key = self._owners.setdefault(row, told.owner), self._names.names[row]
+        if told.owner is None or first is None or first == told.owner:
+            return row
+        if first == key != told.name:
+            return None
+        apart = tell_apart([Path(first), Path(told.owner)])[Path(first)]
+        one_specimen = f", or {parameter('on', f'{GIVEN_ID}={self.key}')} if they are one" * (self.kind == "id")
+        raise ShapeInputError(
+            f"{key!r} in {self.name} may be {first!r} or {told.owner!r}: write which, as in {apart!r}{one_specimen}."
+        )
 
 
 def label_by(shapes: "ShapeSet", name: str) -> "ShapeSet":
-    """Return a set with a column of its metadata as its labels."""
+    """Return a set with a column of its metadata as its labels, too."""
     metadata = dict(shapes.metadata)
     if name not in metadata:
         raise ShapeInputError(
             f"{parameter('label', name)} is not a column of the shapes, which have {', '.join(metadata) or 'none'}."
         )
-    return shapes.replace(labels=[as_text(value) for value in metadata.pop(name).tolist()], metadata=metadata)
+    labels = [as_text(value) for value in metadata[name].tolist()]
+    if name == "label":
+        del metadata[name]
+    return shapes.replace(labels=labels, metadata=metadata)
 
 
-def keys_of(key: Any, on: str) -> list[str]:
-    """Return what a shape may be called in a sheet: its key; of a file also the name, and the name without endings."""
-    text = as_text(key)
-    if on != "file":
-        return [text]
-    name = PurePath(text).name
-    # In plate.12.png, 12 is not an ending.
-    names = [text, name, PurePath(name).stem, _ENDINGS.sub("", name)]
-    if found := MASK_NAME.fullmatch(PurePath(name).stem):
-        # The image that a mask was made of, which sheets name more often than the mask.
-        names += [found[1] + PurePath(name).suffix, found[1]]
-    return list(dict.fromkeys(names))
+def spelling_notes(values: Iterable[str], where: str) -> list[str]:
+    """Return remarks on texts that differ only by blanks or by case."""
+    spellings: dict[str, set[str]] = {}
+    for value in values:
+        spellings.setdefault(" ".join(value.split()).casefold(), set()).add(value)
+    several = sorted(map(sorted, (same for same in spellings.values() if len(same) > 1)))
+    return [
+        f"{where}: {' and '.join(map(repr, same))} differ only in case or blanks, and stay different groups; "
+        "correct them if they are one"
+        for same in several[:_NAMED]
+    ]
+
+
+def _names_of(shapes: "ShapeSet", files: Sequence[Path] | None, kind: str) -> list[_Told] | None:
+    """Return what shapes are called in a column; None where they do not have it."""
+    if kind == "id":
+        whole = ids = shapes.ids.tolist()
+        if files is not None:
+            # Ids become unique once all files are read; until then, a file and an id say which shape is meant.
+            paths = {file: file.absolute() for file in dict.fromkeys(files)}
+            whole = [id_in_full(name, paths[file]) for name, file in zip(ids, files, strict=True)]
+        # A row may be that of all shapes that were given one id, or of all objects in a file.
+        pairs = [(name, full, without_numbers(full)) for name, full in zip(ids, whole, strict=True)]
+        return [_Told(name, (full, name, one) if "/" in name else (full, one), one) for name, full, one in pairs]
+    known = shapes.metadata
+    if kind == FILE and files is not None:
+        typed = {str(file): str(file.absolute()) for file in dict.fromkeys(files)}
+        own = known[FILE].tolist() if FILE in known else list(map(str, files))
+        return [_Told(name, (typed.get(name, name),), name) for name in own]
+    if kind not in known and kind != GIVEN_ID:
+        return None
+    texts = map(as_text, known.get(kind, shapes.ids).tolist())
+    return [_Told(text, (text,), text if kind == FILE else None) for text in texts]
+
+
+def _find(names: Names, told: _Told) -> int | None:
+    return next((row for one in told.lookups if (row := names.find(one)) is not None), None)
 
 
 def as_text(cell: Any) -> str:

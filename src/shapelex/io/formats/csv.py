@@ -9,7 +9,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -261,8 +261,12 @@ def open_text_table(
     columns: Sequence[str] | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    count_titles: Callable[[Sequence[Sequence[str]]], int] = lambda _: 0,
 ) -> TextTable:
-    """Find how a table is written, where the caller does not say it, from its first rows."""
+    """Find how a table is written, where the caller does not say it, from its first rows.
+
+    `count_titles` tells how many of these are above the names of the columns.
+    """
     if header is not None:
         check_flag(header, format_option("header"))
     if decimal is not None:
@@ -277,6 +281,7 @@ def open_text_table(
     table = TextTable(text, delimiter or _find_delimiter(text, lines))
     sample = list(table.rows(lines))
     n_remarks = next((place for place, (_, row) in enumerate(sample) if not _is_comment(row)), len(sample))
+    n_remarks += count_titles([row for _, row in sample[n_remarks:]])
     start = [row for _, row in sample[n_remarks:]]
     if not start:
         raise ShapeFileError(f"{text.path}: it holds no values.")

@@ -1,6 +1,6 @@
 """Tables of shapes as sheets of Excel, a shape a row (wide) or a point a row (long)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -17,6 +17,8 @@ from shapelex.shapes.sheet import as_text
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_SAMPLE_ROWS = 100
 
 
 def read_records(
@@ -49,9 +51,16 @@ def write_set(shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved") -
 
 
 def read_sheet(
-    path: Path, sheet: str | int | None = None, header: bool | None = None, columns: Sequence[str] | None = None
+    path: Path,
+    sheet: str | int | None = None,
+    header: bool | None = None,
+    columns: Sequence[str] | None = None,
+    count_titles: Callable[[Sequence[Sequence[str]]], int] = lambda _: 0,
 ) -> "tuple[pd.DataFrame, list[int]]":
-    """Return a sheet as a data frame, and the numbers of its rows as Excel counts them."""
+    """Return a sheet as a data frame, and the numbers of its rows as Excel counts them.
+
+    `count_titles` tells from the first rows how many of them are above the names of the columns.
+    """
     if header is not None:
         check_flag(header, format_option("header"))
     load_openpyxl()
@@ -69,7 +78,9 @@ def read_sheet(
         raise ShapeFileError(f"{path}: it holds no values.")
     if columns is not None and len(columns) != cells.shape[1]:
         raise ShapeFileError(f"{path}: columns names {len(columns)} columns, but the sheet has {cells.shape[1]}.")
-    start = [list(map(as_text, row)) for row in cells.iloc[:2].to_numpy().tolist()]
+    sample = [list(map(as_text, row)) for row in cells.iloc[:_SAMPLE_ROWS].to_numpy().tolist()]
+    n_titles = count_titles(sample)
+    cells, start = cells.iloc[n_titles:], sample[n_titles : n_titles + 2]
     if header is None:
         header = columns is None and looks_like_names(start[0], start[1] if len(start) > 1 else None, ".")
     names = columns or (start[0] if header else None)

@@ -45,8 +45,9 @@ def read_set(path: Path) -> ShapeSet:
     """Return the set that a file holds."""
     parts = _read_parts(path, mapped=False)
     try:
-        points = parts.pop("points")
-        return ShapeSet(points if points.dtype.kind == "c" else points_to_complex(points), **parts)
+        points, ids = parts.pop("points"), parts.pop("ids")
+        rows = points if points.dtype.kind == "c" else points_to_complex(points)
+        return ShapeSet(rows, **parts)._with_any_ids(ids)
     except (ValueError, TypeError) as error:
         raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
 
