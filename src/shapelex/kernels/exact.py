@@ -15,18 +15,7 @@ import numpy as np
 
 from shapelex.kernels.alignment import aligned_like
 from shapelex.kernels.compilation import kernel
-from shapelex.kernels.triangle import (
-    EPS,
-    FAST,
-    GAIN,
-    INDEPENDENT,
-    TARGET,
-    UNSURE,
-    allocate_chosen,
-    meets_target,
-    solve_row,
-    sum_of_squares,
-)
+from shapelex.kernels.triangle import FAST, allocate_chosen, meets_target, solve_row, sum_of_squares
 
 # Rows that go through the tree together. Everything of a lane that one loop touches lies at multiples of this
 # known number in one array: LLVM then needs two alias checks for a loop, not twenty, and vectorizes it.
@@ -275,12 +264,12 @@ def pursue_among(correlations, gram, candidates, limits, size, work, chosen):
         best = 0
         best_gain = zero
         for a in range(n_candidates):
-            if left[a] > limits[INDEPENDENT]:
+            if left[a] > limits.independent:
                 gain = (corr[a].real ** 2 + corr[a].imag ** 2) / left[a]
                 if gain > best_gain:
                     best_gain = gain
                     best = a
-        if not best_gain > limits[GAIN]:
+        if not best_gain > limits.gain:
             return level
         atom = candidates[best]
         inv_norm = one / np.sqrt(left[best])
@@ -295,7 +284,7 @@ def pursue_among(correlations, gram, candidates, limits, size, work, chosen):
         left[best] = 0
         for a in range(n_candidates):
             # Candidates that the chosen ones span stay so.
-            if not left[a] > limits[INDEPENDENT]:
+            if not left[a] > limits.independent:
                 continue
             new = complex(gram[atom, 0, candidates[a]], gram[atom, 1, candidates[a]])
             for i in range(level):
@@ -326,7 +315,7 @@ def write_used(row, atoms, limits, chosen, n_chosen, out_support, out_coefs, nee
     n_used = 0
     for level in range(n_chosen):
         weight = chosen.coef[level]
-        if weight.real**2 + weight.imag**2 > limits[GAIN]:
+        if weight.real**2 + weight.imag**2 > limits.gain:
             out_support[n_used] = chosen.support[level]
             out_coefs[n_used] = weight
             n_used += 1
@@ -367,18 +356,18 @@ def enumerate_batch(correlations, gram, rows, atoms, limits, out_support, out_co
 
     counts = count_supports(n_atoms, n_nonzero)
     has_skipped = False
-    has_target = limits[TARGET] >= 0
+    has_target = limits.target >= 0
     # Sums of gains round: a support that wins by less is equal, and the first of equals is taken.
     # In the precision of the rows: a product with an integer would be in double precision.
     one = dtype.type(1)
-    margin = one + dtype.type(4) * limits[EPS]
+    margin = one + dtype.type(4) * limits.eps
     for first in range(0, n_samples, LANE):
         n_here = read_lane(correlations, first, tree)
         pending[:] = True
         for size in range(1 if has_target else n_nonzero, n_nonzero + 1):
             if not pending[:n_here].any():
                 break
-            has_skipped |= enumerate_lane(gram, limits[INDEPENDENT], margin, size, tree, nothing)
+            has_skipped |= enumerate_lane(gram, limits.independent, margin, size, tree, nothing)
             for s in range(n_here):
                 if not pending[s]:
                     continue
@@ -387,9 +376,9 @@ def enumerate_batch(correlations, gram, rows, atoms, limits, out_support, out_co
                 n_chosen = 0
                 is_found = True
                 gain = tree.best[s] / margin
-                if one - gain <= limits[UNSURE]:
+                if one - gain <= limits.unsure:
                     n_chosen = pursue_among(correlations[k], gram, everything, limits, size, work, chosen)
-                    is_found = gain > sum_of_squares(chosen.target, n_chosen) + 16 * limits[EPS]
+                    is_found = gain > sum_of_squares(chosen.target, n_chosen) + 16 * limits.eps
                 if is_found:
                     found = best_support[:size]
                     unrank(np.int64(tree.best[LANE + s]), counts, size, found)
@@ -421,7 +410,7 @@ def all_errors_batch(correlations, gram, limits, size, out_squares):
     squares = aligned_like(n_supports * LANE, gram).reshape((n_supports, LANE))
     for first in range(0, n_rows, LANE):
         n_here = read_lane(correlations, first, tree)
-        enumerate_lane(gram, limits[INDEPENDENT], limits[INDEPENDENT], size, tree, squares)
+        enumerate_lane(gram, limits.independent, limits.independent, size, tree, squares)
         out_squares[first : first + n_here] = squares[:, :n_here].T
 
 
