@@ -14,7 +14,7 @@ from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice, check_count, check_flag, check_not_negative
 from shapelex.coding.codes import SparseCodes
 from shapelex.exceptions import DeviceError, ParameterError, SearchTooLargeError, ShapeInputError
-from shapelex.kernels.alignment import aligned
+from shapelex.kernels.compilation import aligned
 from shapelex.kernels.exact import enumerate_batch
 from shapelex.kernels.polish import polish_batch
 from shapelex.kernels.pursuit import search_batch

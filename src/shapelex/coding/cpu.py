@@ -9,7 +9,7 @@ import numpy as np
 from shapelex._blas import single_blas_thread
 from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex.coding.coders import CodedBlock, Coding, DictionaryCoder, KernelInputs, KernelOutputs, polish_on_cpu
-from shapelex.coding.decode import squared_residuals
+from shapelex.coding.codes import squared_residuals
 from shapelex.shapes.storage import Block
 from shapelex.spaces import Space
 

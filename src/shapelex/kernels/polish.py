@@ -24,8 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shapelex.kernels.alignment import aligned_like
-from shapelex.kernels.compilation import kernel
+from shapelex.kernels.compilation import aligned_like, kernel
 from shapelex.kernels.exact import allocate_candidates, pursue_among, read_support, write_used
 from shapelex.kernels.pursuit import first_largest
 from shapelex.kernels.triangle import FAST, allocate_chosen, meets_target, sum_of_squares

@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from shapelex.kernels.alignment import aligned_like
-from shapelex.kernels.compilation import kernel
+from shapelex.kernels.compilation import aligned_like, kernel
 from shapelex.kernels.tile import TILE_BITS, step_tile
-from shapelex.kernels.triangle import FAST, allocate_chosen, meets_target, solve_levels, sum_of_squares
+from shapelex.kernels.triangle import FAST, allocate_chosen, meets_target, solve_row, sum_of_squares, write_coefs
 
 
 @kernel()
@@ -305,7 +304,7 @@ def search_batch(
     out_needs_row : ndarray of bool, shape (n_samples,)
         Set where `rows` have length 0 and the code must be computed again with the row.
     """
-    n_samples, n_nonzero = out_support.shape
+    (n_samples, n_nonzero), n_levels = out_support.shape, out_coefs.shape[1]
     dtype = rows.dtype
     tiled = tile_gram(gram)
     width = tiled.shape[1] // 2
@@ -334,4 +333,7 @@ def search_batch(
         out_left[k] = dtype.type(1) - sum_of_squares(chosen.target, n_chosen)
         for level in range(n_nonzero):
             out_support[k, level] = chosen.support[level] if level < n_chosen else -1
-        solve_levels(row, atoms, limits, chosen, n_chosen, out_coefs[k], needs_row)
+        for out_level in range(n_levels):
+            n_here = n_chosen if n_levels == 1 else min(out_level + 1, n_chosen)
+            solve_row(row, atoms, limits, chosen, n_here, needs_row)
+            write_coefs(chosen.coef, n_here, out_coefs[k, out_level])

@@ -12,8 +12,7 @@ it.
 
 import numpy as np
 
-from shapelex.kernels.alignment import aligned_like
-from shapelex.kernels.compilation import kernel
+from shapelex.kernels.compilation import aligned_like, kernel
 from shapelex.kernels.triangle import FAST, allocate_chosen, meets_target, solve_row, write_coefs
 
 # A lane of real numbers; shorter ones spend their time on starting loops, longer ones leave the cache.

@@ -19,6 +19,7 @@ from shapelex.kernels.compilation import kernel
 
 FAST = {"contract", "reassoc", "nsz", "arcp"}
 
+
 class Limits(NamedTuple):
     """Tolerances that every coding kernel takes, floats in the precision of the rows, which have norm 1.
 
@@ -148,16 +149,6 @@ def solve_row(row, atoms, limits, chosen, n_chosen, needs_row):
         needs_row[0] = True
     else:
         refine(row, atoms, chosen, n_chosen)
-
-
-@kernel()
-def solve_levels(row, atoms, limits, chosen, n_chosen, out_coefs, needs_row):
-    """Write the coefficients of the whole support (one level), or of each of its beginnings."""
-    n_levels = out_coefs.shape[0]
-    for out_level in range(n_levels):
-        n_here = n_chosen if n_levels == 1 else min(out_level + 1, n_chosen)
-        solve_row(row, atoms, limits, chosen, n_here, needs_row)
-        write_coefs(chosen.coef, n_here, out_coefs[out_level])
 
 
 @kernel(forceinline=True)

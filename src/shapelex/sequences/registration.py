@@ -160,7 +160,7 @@ def _follow(found: Registration, time: TimeOrder, space: Space) -> tuple[Changes
     n_points, spectra = search.n_points, search.spectra(preshapes)
     before = np.concatenate([preshapes[:1], preshapes[:-1]])
     to_previous = _all_distances(search, spectra, before) / np.maximum(time.steps, 1)[:, None]
-    target, shift = space.preshape(found.target), np.zeros(len(order), dtype=np.int64)
+    target, shift = space.preshape(found.target), np.zeros_like(order)
     n_iter, converged = found.n_iter, False
     for _ in range(_MAX_ITER):
         n_iter += 1

@@ -36,7 +36,7 @@ class Problem(NamedTuple):
     @property
     def has_target(self) -> bool:
         """Whether a row needs no more atoms than reach an error target."""
-        return self.limits.target >= 0
+        return bool(self.limits.target >= 0)
 
 
 @dataclass(frozen=True)
