@@ -14,7 +14,6 @@ from shapelex._validation import as_configurations, check_choice, check_count, n
 from shapelex.exceptions import CodesError
 from shapelex.kernels.statistics import reconstruct_batch
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.columns import read_only_view
 from shapelex.shapes.set import description_columns
 from shapelex.shapes.thumbnails import html_text
 
@@ -134,8 +133,9 @@ class SparseCodes:
         self._store(support, coefs, n_atoms)
 
     def _store(self, support: IntArray, coefs: ComplexArray, n_atoms: int) -> None:
-        object.__setattr__(self, "support", read_only_view(support))
-        object.__setattr__(self, "coefs", read_only_view(coefs))
+        for name, array in (("support", support.view()), ("coefs", coefs.view())):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
         object.__setattr__(self, "n_atoms", n_atoms)
 
     @classmethod
