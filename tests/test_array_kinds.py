@@ -186,7 +186,7 @@ class TestTensorShapes:
     @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
     @pytest.mark.parametrize("is_real", [False, True])
     def test_passes_of_torch_read_the_tensor_itself(self, torch, dtype, is_real, monkeypatch):
-        from shapelex.coding.blocks import dense_codes_on_device, shape_errors_on_device
+        from shapelex.coding.encoding import dense_codes_on_device, shape_errors_on_device
         from shapelex.coding.torch.device_coder import DeviceCoder
 
         X = make_shapes(dtype)

@@ -11,7 +11,7 @@ from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import as_incomplete_configurations, check_choice, check_count, check_number, check_positive
 from shapelex.coding import decode, encode
-from shapelex.coding.blocks import equal_masks
+from shapelex.coding.encoding import equal_masks
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import (
     NonFiniteError,

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shapelex.coding import SparseCodes, cpu, decode, encode, encode_rows, residual_norms
-from shapelex.coding.blocks import coded_blocks
 from shapelex.coding.coders import Coding
+from shapelex.coding.encoding import coded_blocks
 from shapelex.exceptions import CodesError, CollapsedShapeError, CoordinateCountError, NonFiniteError
 from shapelex.shapes.opening import as_shapes
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.coding.blocks import shape_errors
 from shapelex.coding.coders import Coding
+from shapelex.coding.encoding import shape_errors
 from shapelex.coding.torch import device_coder
 from shapelex.coding.torch.device_coder import DeviceCoder, DeviceWhitening
 from shapelex.exceptions import CollapsedShapeError, CoordinateCountError, NonFiniteError, ShapeInputError

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import CollapsedShapeError, ParameterError
-from shapelex.kernels.shift_path import follow_shifts
 from shapelex.sequences import curvature, encode_sequence, phase_velocity, posture_speed, register_sequence
+from shapelex.sequences.registration import follow_shifts
 
 SPACE = sx.Landmarks(24, closed=True)
 
@@ -35,8 +35,7 @@ def test_shifts_against_all_paths():
     generator = np.random.default_rng(0)
     to_target, to_previous = generator.random((2, 4, 3))
     starts = np.array([True, False, False, True])
-    found = np.empty(4, dtype=np.int64)
-    follow_shifts(to_target, to_previous, starts, found)
+    found = follow_shifts(to_target, to_previous, starts)
 
     def cost(path):
         total = sum(to_target[t, s] for t, s in enumerate(path))

@@ -1,18 +1,7 @@
-"""Sparse codes over a fixed dictionary."""
+"""Sparse codes over a fixed dictionary; the names load on first use."""
 
-from shapelex.coding.codes import CodePath, SparseCodes
-from shapelex.coding.cpu import RowCoder
-from shapelex.coding.decode import decode, residual_norms, squared_residuals
-from shapelex.coding.encode import encode, encode_path_rows, encode_rows
+import lazy_loader as _lazy
 
-__all__ = [
-    "CodePath",
-    "RowCoder",
-    "SparseCodes",
-    "decode",
-    "encode",
-    "encode_path_rows",
-    "encode_rows",
-    "residual_norms",
-    "squared_residuals",
-]
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
+
+del _lazy

@@ -14,12 +14,12 @@ from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice, check_count, check_flag, check_not_negative
 from shapelex.coding.codes import SparseCodes
 from shapelex.exceptions import DeviceError, ParameterError, SearchTooLargeError, ShapeInputError
-from shapelex.kernels.alignment import aligned
+from shapelex.kernels.compilation import aligned
 from shapelex.kernels.exact import enumerate_batch
 from shapelex.kernels.polish import polish_batch
 from shapelex.kernels.pursuit import search_batch
 from shapelex.kernels.pursuit_lanes import MAX_ENTRIES, pursue_lanes_batch
-from shapelex.kernels.triangle import EPS, TARGET
+from shapelex.kernels.triangle import Limits
 from shapelex.spaces.base import row_norms
 
 if TYPE_CHECKING:
@@ -97,12 +97,13 @@ TOLERANCES = {"f": (1e-5, 1e-10, 1e-3), "d": (1e-8, 1e-24, 1e-3)}
 UNSURE_ROUNDINGS = 64
 
 
-def make_limits(real_dtype: "np.dtype[Any]", tol: float | None) -> FloatArray:
-    """Tolerances of all coders, in the order that :mod:`shapelex.kernels.triangle` names."""
+def make_limits(real_dtype: "np.dtype[Any]", tol: float | None) -> Limits:
+    """Return the tolerances of all coders in a precision."""
     independent, gain, refine = TOLERANCES[real_dtype.char]
     eps = float(np.finfo(real_dtype).eps)
     target = -1.0 if tol is None else float(tol) ** 2
-    return np.array([independent, gain, target, refine, eps, UNSURE_ROUNDINGS * eps], dtype=real_dtype)
+    limits = independent, gain, target, refine, eps, UNSURE_ROUNDINGS * eps
+    return Limits(*map(real_dtype.type, limits))
 
 
 class KernelInputs(NamedTuple):
@@ -117,7 +118,7 @@ class KernelInputs(NamedTuple):
     gram: FloatArray
     rows: FloatArray
     atoms: FloatArray
-    limits: FloatArray
+    limits: Limits
 
 
 class KernelOutputs(NamedTuple):
@@ -246,24 +247,25 @@ def _numba_pursuit(inputs: KernelInputs, outputs: KernelOutputs, width: int, by_
 
 def polish_on_cpu(inputs: KernelInputs, outputs: KernelOutputs) -> None:
     """Improve the codes of a search by exchanges of atoms, which need double precision."""
-    inputs = KernelInputs(*(array.astype(np.float64, copy=False) for array in inputs))
+    *arrays, limits = inputs
+    arrays = [array.astype(np.float64, copy=False) for array in arrays]
     coefs = outputs.coefs.astype(np.complex128, copy=False)
     left = outputs.left.astype(np.float64, copy=False)
-    polish_batch(*inputs, outputs.support, coefs, left, outputs.needs_row)
+    polish_batch(*arrays, Limits(*map(float, limits)), outputs.support, coefs, left, outputs.needs_row)
     outputs.coefs[:], outputs.left[:] = coefs, left
 
 
 def _numba_exact(inputs: KernelInputs, outputs: KernelOutputs, width: int) -> None:
     has_skipped = enumerate_batch(*inputs, *outputs)
     # With an error target the smallest support that meets it is wanted, and a beam might use more atoms.
-    if not has_skipped or inputs.limits[TARGET] >= 0:
+    if not has_skipped or inputs.limits.target >= 0:
         return
     # Which atoms count as dependent depends on their order. A beam adds them in another order than the enumeration, so
     # it may use supports that the enumeration skipped.
     copies: list[Any] = [np.zeros_like(array) for array in outputs]
     others = KernelOutputs(*copies)
     _numba_pursuit(inputs, others, width)
-    is_better = others.left < outputs.left - 16 * inputs.limits[EPS]
+    is_better = others.left < outputs.left - 16 * inputs.limits.eps
     for mine, found in zip(outputs, others, strict=True):
         mine[is_better] = found[is_better]
     outputs.needs_row[:] |= others.needs_row

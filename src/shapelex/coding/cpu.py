@@ -9,8 +9,7 @@ import numpy as np
 from shapelex._blas import single_blas_thread
 from shapelex._typing import BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex.coding.coders import CodedBlock, Coding, DictionaryCoder, KernelInputs, KernelOutputs, polish_on_cpu
-from shapelex.coding.decode import squared_residuals
-from shapelex.kernels.triangle import REFINE
+from shapelex.coding.codes import squared_residuals
 from shapelex.shapes.storage import Block
 from shapelex.spaces import Space
 
@@ -49,13 +48,8 @@ def run_blocks(code_block: Callable[[int, int], object], n_rows: int, block_rows
             raise
 
     with ThreadPoolExecutor(n_threads) as pool:
-        futures = [pool.submit(work, start) for start in starts]
-        try:
-            for future in futures:
-                future.result()
-        finally:
-            # Ctrl-C too must stop the threads.
-            failed.append(-1)
+        # Errors come in the order of the blocks; what has not begun is then canceled, after Ctrl-C too.
+        list(pool.map(work, starts))
 
 
 # The rows that a thread codes in one go, and their correlations, fill about this many bytes: they stay in its cache.
@@ -95,7 +89,8 @@ class RowCoder(DictionaryCoder):
         self._small_residual = _SMALL_RESIDUAL[self._real_dtype.char]
         if for_learning:
             self._small_residual = _SMALL_FOR_LEARNING[self._real_dtype.char]
-            self.limits[REFINE] = _REFINE_FOR_LEARNING[self._real_dtype.char]
+            refine = self._real_dtype.type(_REFINE_FOR_LEARNING[self._real_dtype.char])
+            self.limits = self.limits._replace(refine=refine)
         row_bytes = (self.n_atoms + self.n_coordinates) * self.dtype.itemsize
         self.part_rows = min(max(_PART_BYTES // row_bytes // 128 * 128, 128), MAX_PART_ROWS)
 

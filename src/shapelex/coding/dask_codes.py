@@ -11,9 +11,9 @@ import dask
 import dask.array as da
 import numpy as np
 
-from shapelex.coding.blocks import code_all, coded_blocks
 from shapelex.coding.coders import CodedBlock, Coding, check_nonzero
 from shapelex.coding.codes import SparseCodes
+from shapelex.coding.encoding import code_all, coded_blocks
 from shapelex.shapes.storage import Shapes
 
 # Chunks of codes that are held here, for every thread of the cluster.

@@ -12,8 +12,7 @@ from shapelex._typing import FloatArray, IntArray
 from shapelex.coding.coders import CodedBlock, Coding, KernelInputs, KernelOutputs
 from shapelex.coding.cpu import RowCoder, count_threads, run_blocks
 from shapelex.exceptions import SearchTooLargeError
-from shapelex.kernels.exact import all_errors_batch, solve_given_batch
-from shapelex.kernels.support_path import advance_batch
+from shapelex.kernels.exact import advance_batch, all_errors_batch, solve_given_batch
 from shapelex.shapes.storage import Block, Shapes
 from shapelex.shapes.time_order import TimeOrder
 from shapelex.spaces import Space
@@ -47,8 +46,7 @@ class PathCoder(RowCoder):
 
         def fill(start: int, stop: int) -> None:
             _, _, correlations = self.correlate(block, start, stop)
-            part, size = squares[start:stop], supports.shape[1]
-            all_errors_batch(correlations, self.gram, self.limits, size, part)
+            all_errors_batch(correlations, self.gram, self.limits, supports.shape[1], squares[start:stop])
 
         run_blocks(fill, len(block), self.part_rows, count_threads(n_threads, 2.0 * squares.size))
         return squares
@@ -79,11 +77,6 @@ class SupportLattice:
     supports: IntArray
     starts: IntArray
     below: IntArray
-
-    @property
-    def size(self) -> int:
-        """Number of atoms of a support."""
-        return int(self.supports.shape[1])
 
     @staticmethod
     @lru_cache(maxsize=8)
@@ -124,7 +117,7 @@ class PathFinder:
         """Add frames, and return the supports of those that are decided, which follow those returned before."""
         lattice = self.lattice
         pointers: IntArray = np.empty(squares.shape, dtype=self._pointers.dtype)
-        advance_batch(squares, switch_costs, lattice.size, lattice.starts, lattice.below, self._cost, pointers)
+        advance_batch(squares, switch_costs, lattice.starts, lattice.below, self._cost, pointers)
         self._pointers = np.concatenate([self._pointers, pointers]) if len(self._pointers) else pointers
         alive = np.arange(len(self._cost))
         for frame in range(len(self._pointers) - 1, -1, -1):
@@ -136,7 +129,9 @@ class PathFinder:
         middle = len(self._pointers) // 2
         if self._pointers.nbytes > self._max_bytes and middle > 0:
             self.is_exact = False
-            _, state = _trace_back(self._pointers[middle:], int(self._cost.argmin()))
+            state = int(self._cost.argmin())
+            for pointers in self._pointers[: middle - 1 : -1]:
+                state = int(pointers[state])
             return self._decide(middle - 1, state)
         return np.empty(0, dtype=np.int32)
 
@@ -145,19 +140,13 @@ class PathFinder:
         return self._decide(len(self._pointers) - 1, int(self._cost.argmin()))
 
     def _decide(self, frame: int, state: int) -> IntArray:
-        """Return the path up to a frame, and keep what is after it."""
-        path, _ = _trace_back(self._pointers[: frame + 1], state)
+        """Return the path up to a frame, at which it is in a support, and keep what is after it."""
+        path: IntArray = np.empty(frame + 1, dtype=np.int32)
+        for t in range(frame, -1, -1):
+            path[t] = state
+            state = int(self._pointers[t, state])
         self._pointers = self._pointers[frame + 1 :]
         return path
-
-
-def _trace_back(pointers: IntArray, state: int) -> tuple[IntArray, int]:
-    """Return the path of some frames that ends in a support, and its support at the frame before them."""
-    path: IntArray = np.empty(len(pointers), dtype=np.int32)
-    for frame in range(len(pointers) - 1, -1, -1):
-        path[frame] = state
-        state = int(pointers[frame, state])
-    return path, state
 
 
 def find_path(

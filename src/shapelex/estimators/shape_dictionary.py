@@ -16,9 +16,9 @@ from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import check_choice, check_flag
 from shapelex.coding import SparseCodes, decode
-from shapelex.coding.blocks import code_all, coded_blocks, dense_codes_on_device, shape_errors, shape_errors_on_device
 from shapelex.coding.coders import CODERS, CodedBlock, Coding
 from shapelex.coding.codes import shape_columns
+from shapelex.coding.encoding import code_all, coded_blocks, dense_codes_on_device, shape_errors, shape_errors_on_device
 from shapelex.estimators.base import as_generator, count_jobs, preparation_of
 from shapelex.estimators.dictionary_learning import LEARNED_PARTS, RENEWED_PARAMETERS, DictionaryLearner
 from shapelex.exceptions import ParameterError

@@ -1,4 +1,4 @@
-"""The best of all supports, by enumeration, the errors of all of them, and the weights of supports that are given.
+"""The best of all supports, their errors, the weights of given ones, and the cheapest path of supports through time.
 
 The supports are visited in lexicographic order, depth first. What a chosen prefix does to the other atoms (`basis`,
 `left` of :mod:`shapelex.kernels.pursuit`) does not depend on the row, so it is computed once for a whole lane of rows;
@@ -7,26 +7,21 @@ support is visited: the result is the minimum because nothing was left out.
 
 Rows of a lane are the contiguous axis. Every lane is full, the last one padded with zeros: the bits of a code do not
 depend on the rows beside it.
+
+The cheapest path of supports through time is the one of least sum of squared errors and of costs of changes (dynamic
+programming, the algorithm of Viterbi). A change that exchanges ``m`` of ``k`` atoms costs ``c (1 + m) / 2``. The best
+predecessor of a support ``S'`` is ``S'`` itself, or the support ``S`` of least ``cost(S) + c (1 + k − |S ∩ S'|) / 2``.
+With ``m(R)`` the least cost of all supports that contain a subset ``R``, the second is the minimum of
+``m(R) + c (1 + k − |R|) / 2`` over the subsets ``R`` of ``S'``. Two sweeps over the lattice of subsets, one downwards
+for ``m`` and one upwards for the minimum, take ``2 Σ_j j comb(n, j)`` comparisons instead of ``comb(n, k)²``.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from shapelex.kernels.alignment import aligned_like
-from shapelex.kernels.compilation import kernel
-from shapelex.kernels.triangle import (
-    EPS,
-    FAST,
-    GAIN,
-    INDEPENDENT,
-    TARGET,
-    UNSURE,
-    allocate_chosen,
-    meets_target,
-    solve_row,
-    sum_of_squares,
-)
+from shapelex.kernels.compilation import aligned_like, kernel
+from shapelex.kernels.triangle import FAST, allocate_chosen, meets_target, solve_row, sum_of_squares
 
 # Rows that go through the tree together. Everything of a lane that one loop touches lies at multiples of this
 # known number in one array: LLVM then needs two alias checks for a loop, not twenty, and vectorizes it.
@@ -275,12 +270,12 @@ def pursue_among(correlations, gram, candidates, limits, size, work, chosen):
         best = 0
         best_gain = zero
         for a in range(n_candidates):
-            if left[a] > limits[INDEPENDENT]:
+            if left[a] > limits.independent:
                 gain = (corr[a].real ** 2 + corr[a].imag ** 2) / left[a]
                 if gain > best_gain:
                     best_gain = gain
                     best = a
-        if not best_gain > limits[GAIN]:
+        if not best_gain > limits.gain:
             return level
         atom = candidates[best]
         inv_norm = one / np.sqrt(left[best])
@@ -295,7 +290,7 @@ def pursue_among(correlations, gram, candidates, limits, size, work, chosen):
         left[best] = 0
         for a in range(n_candidates):
             # Candidates that the chosen ones span stay so.
-            if not left[a] > limits[INDEPENDENT]:
+            if not left[a] > limits.independent:
                 continue
             new = complex(gram[atom, 0, candidates[a]], gram[atom, 1, candidates[a]])
             for i in range(level):
@@ -326,7 +321,7 @@ def write_used(row, atoms, limits, chosen, n_chosen, out_support, out_coefs, nee
     n_used = 0
     for level in range(n_chosen):
         weight = chosen.coef[level]
-        if weight.real**2 + weight.imag**2 > limits[GAIN]:
+        if weight.real**2 + weight.imag**2 > limits.gain:
             out_support[n_used] = chosen.support[level]
             out_coefs[n_used] = weight
             n_used += 1
@@ -367,18 +362,18 @@ def enumerate_batch(correlations, gram, rows, atoms, limits, out_support, out_co
 
     counts = count_supports(n_atoms, n_nonzero)
     has_skipped = False
-    has_target = limits[TARGET] >= 0
+    has_target = limits.target >= 0
     # Sums of gains round: a support that wins by less is equal, and the first of equals is taken.
     # In the precision of the rows: a product with an integer would be in double precision.
     one = dtype.type(1)
-    margin = one + dtype.type(4) * limits[EPS]
+    margin = one + dtype.type(4) * limits.eps
     for first in range(0, n_samples, LANE):
         n_here = read_lane(correlations, first, tree)
         pending[:] = True
         for size in range(1 if has_target else n_nonzero, n_nonzero + 1):
             if not pending[:n_here].any():
                 break
-            has_skipped |= enumerate_lane(gram, limits[INDEPENDENT], margin, size, tree, nothing)
+            has_skipped |= enumerate_lane(gram, limits.independent, margin, size, tree, nothing)
             for s in range(n_here):
                 if not pending[s]:
                     continue
@@ -387,9 +382,9 @@ def enumerate_batch(correlations, gram, rows, atoms, limits, out_support, out_co
                 n_chosen = 0
                 is_found = True
                 gain = tree.best[s] / margin
-                if one - gain <= limits[UNSURE]:
+                if one - gain <= limits.unsure:
                     n_chosen = pursue_among(correlations[k], gram, everything, limits, size, work, chosen)
-                    is_found = gain > sum_of_squares(chosen.target, n_chosen) + 16 * limits[EPS]
+                    is_found = gain > sum_of_squares(chosen.target, n_chosen) + 16 * limits.eps
                 if is_found:
                     found = best_support[:size]
                     unrank(np.int64(tree.best[LANE + s]), counts, size, found)
@@ -421,7 +416,7 @@ def all_errors_batch(correlations, gram, limits, size, out_squares):
     squares = aligned_like(n_supports * LANE, gram).reshape((n_supports, LANE))
     for first in range(0, n_rows, LANE):
         n_here = read_lane(correlations, first, tree)
-        enumerate_lane(gram, limits[INDEPENDENT], limits[INDEPENDENT], size, tree, squares)
+        enumerate_lane(gram, limits.independent, limits.independent, size, tree, squares)
         out_squares[first : first + n_here] = squares[:, :n_here].T
 
 
@@ -442,3 +437,66 @@ def solve_given_batch(correlations, gram, rows, atoms, limits, out_support, out_
         n_chosen = pursue_among(correlations[k], gram, given[:size], limits, size, work, chosen)
         out_left[k] = dtype.type(1) - sum_of_squares(chosen.target, n_chosen)
         write_used(row, atoms, limits, chosen, n_chosen, out_support[k], out_coefs[k, 0], needs_row)
+
+
+@kernel()
+def step_lattice(cost, switch_cost, size, starts, below, least, source):
+    """Least cost of reaching every support of the next frame, in ``least``, and from which support, in ``source``.
+
+    Subsets are numbered by size, then in lexicographic order: those of `j` atoms begin at ``starts[j]``, and
+    ``below[s, i]`` is subset `s` without its i-th atom. Of equally good predecessors, the support itself is taken.
+    """
+    first = starts[size]
+    least[:first] = np.inf
+    least[first:] = cost
+    source[first:] = np.arange(len(cost))
+    for level in range(size, 0, -1):
+        for s in range(starts[level], starts[level + 1]):
+            value = least[s]
+            for i in range(level):
+                r = below[s, i]
+                if value < least[r]:
+                    least[r] = value
+                    source[r] = source[s]
+    half = switch_cost / 2
+    least[0] += (1 + size) * half
+    for level in range(1, size + 1):
+        added = (1 + size - level) * half if level < size else 0.0
+        for s in range(starts[level], starts[level + 1]):
+            value = least[s] + added
+            best = source[s]
+            for i in range(level):
+                r = below[s, i]
+                if least[r] < value:
+                    value = least[r]
+                    best = source[r]
+            least[s] = value
+            source[s] = best
+
+
+@kernel()
+def advance_batch(squares, switch_costs, starts, below, cost, out_pointers):
+    """Go through consecutive frames, from the costs of all supports before them to those after them, in `cost`.
+
+    Parameters
+    ----------
+    squares : ndarray of float64, shape (n_frames, n_supports)
+        Squared errors.
+    switch_costs : ndarray of float64, shape (n_frames,)
+        Cost ``c`` of a change between the frame before and each frame; 0 where a series begins.
+    starts, below
+        See :func:`step_lattice`.
+    cost : ndarray of float64, shape (n_supports,)
+        Least costs of paths that end in each support, up to a constant; updated.
+    out_pointers : ndarray of int, shape (n_frames, n_supports)
+        Gets the best support of the frame before, for each support of each frame.
+    """
+    size = below.shape[1]
+    first = starts[size]
+    least = np.empty(starts[size + 1])
+    source = np.empty(starts[size + 1], dtype=np.int64)
+    for t in range(len(squares)):
+        step_lattice(cost, switch_costs[t], size, starts, below, least, source)
+        cost[:] = least[first:] + squares[t]
+        cost -= cost.min()
+        out_pointers[t] = source[first:]

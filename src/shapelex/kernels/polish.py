@@ -24,20 +24,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shapelex.kernels.alignment import aligned_like
-from shapelex.kernels.compilation import kernel
+from shapelex.kernels.compilation import aligned_like, kernel
 from shapelex.kernels.exact import allocate_candidates, pursue_among, read_support, write_used
 from shapelex.kernels.pursuit import first_largest
-from shapelex.kernels.triangle import (
-    EPS,
-    FAST,
-    INDEPENDENT,
-    TARGET,
-    UNSURE,
-    allocate_chosen,
-    meets_target,
-    sum_of_squares,
-)
+from shapelex.kernels.triangle import FAST, allocate_chosen, meets_target, sum_of_squares
 
 
 class Exchange(NamedTuple):
@@ -191,12 +181,12 @@ def best_exchange(size, limits, exchange):
     for p in range(size):
         inv_pivot = state.dtype.type(1) / combined[p, 0, score.shape[0] + p]
         cost = (weights[p].real ** 2 + weights[p].imag ** 2) * inv_pivot
-        score_exchanges(combined[p], state, inv_pivot, weights[p] * inv_pivot, limits[INDEPENDENT], score)
+        score_exchanges(combined[p], state, inv_pivot, weights[p] * inv_pivot, limits.independent, score)
         for q in range(size):
             score[exchange.support[q]] = 0
         atom = first_largest(exchange.score_bits)
         gain = score[atom] - cost
-        if gain > best_gain and gain > 16 * limits[EPS] * np.sqrt(score[atom]):
+        if gain > best_gain and gain > 16 * limits.eps * np.sqrt(score[atom]):
             best_gain = gain
             best_place = p
             best_atom = atom
@@ -217,7 +207,7 @@ def exchange_atoms(correlations, gram, atom_norms2, limits, size, verified, work
 
     What the updates promise is checked by a new pursuit, and the last support that kept its promise is in `verified`.
     """
-    independent, support = limits[INDEPENDENT], exchange.support
+    independent, support = limits.independent, exchange.support
     left = promised = 1.0
     is_better = is_done = False
     for turn in range(MAX_FACTORS):
@@ -228,7 +218,7 @@ def exchange_atoms(correlations, gram, atom_norms2, limits, size, verified, work
         verified[:size] = support[:size]
         is_better = turn > 0
         # Updates without visible drift have seen all exchanges of this support.
-        has_seen_all = is_done and abs(now - promised) <= limits[UNSURE]
+        has_seen_all = is_done and abs(now - promised) <= limits.unsure
         if has_seen_all or not start_exchanges(correlations, gram, atom_norms2, independent, size, exchange):
             break
         left = promised = now
@@ -280,12 +270,12 @@ def polish_batch(correlations, gram, rows, atoms, limits, out_support, out_coefs
     work = allocate_candidates(n_nonzero, n_nonzero, rows, out_coefs)
     verified = np.empty(n_nonzero, dtype=np.int64)
     atom_norms2 = np.diag(gram[:, 0])
-    has_target = limits[TARGET] >= 0
+    has_target = limits.target >= 0
     for k in range(n_samples):
         row, needs_row = rows[k], out_needs_row[k : k + 1]
         n_before = size = read_support(out_support[k], exchange.support)
         # Where only rounding is left, gains tie.
-        if needs_row[0] or size == 0 or (not has_target and not out_left[k] > limits[UNSURE]):
+        if needs_row[0] or size == 0 or (not has_target and not out_left[k] > limits.unsure):
             continue
         is_better = exchange_atoms(correlations[k], gram, atom_norms2, limits, size, verified, work, chosen, exchange)
         while is_better or has_target:
@@ -295,14 +285,14 @@ def polish_batch(correlations, gram, rows, atoms, limits, out_support, out_coefs
             meets = has_target and meets_target(left, limits, row, atoms, chosen, n_chosen, needs_row)
             # With a target, a support of fewer atoms must meet it; all others must be better, and stay so in the order
             # of gain, in which another atom may count as dependent.
-            is_kept = is_better and left <= out_left[k] + 16 * limits[EPS]
+            is_kept = is_better and left <= out_left[k] + 16 * limits.eps
             if meets if has_target and n_chosen < n_before else is_kept:
                 write_used(row, atoms, limits, chosen, n_chosen, out_support[k], out_coefs[k, 0], needs_row)
                 out_left[k] = left
             n_before = size = read_support(out_support[k], exchange.support)
             if not meets or size < 2:
                 break
-            if not start_exchanges(correlations[k], gram, atom_norms2, limits[INDEPENDENT], size, exchange):
+            if not start_exchanges(correlations[k], gram, atom_norms2, limits.independent, size, exchange):
                 break
             drop_cheapest(width, size, exchange)
             size -= 1

@@ -16,22 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from shapelex.kernels.alignment import aligned_like
-from shapelex.kernels.compilation import kernel
+from shapelex.kernels.compilation import aligned_like, kernel
 from shapelex.kernels.tile import TILE_BITS, step_tile
-from shapelex.kernels.triangle import (
-    EPS,
-    FAST,
-    GAIN,
-    INDEPENDENT,
-    TARGET,
-    UNSURE,
-    allocate_chosen,
-    meets_target,
-    solve_levels,
-    sum_of_squares,
-    write_support,
-)
+from shapelex.kernels.triangle import FAST, allocate_chosen, meets_target, solve_row, sum_of_squares, write_coefs
 
 
 @kernel()
@@ -204,7 +191,7 @@ def search(
     scores = 3 * states.shape[1] // 4
     n_rows = n_nonzero * beam_width
     one = basis.dtype.type(1)
-    margin = 16 * limits[EPS]
+    margin = 16 * limits.eps
     # The first member of the present generation, and the path of ORMP, -1 once it has ended. For integers that are
     # literal, numba would compile the functions that take them once more.
     old: Any = np.int64(0)
@@ -221,14 +208,14 @@ def search(
             if gains[m] > gains[best] + margin:
                 best = m
         left = one - gains[best]
-        if left <= limits[TARGET] + limits[UNSURE]:
+        if left <= limits.target + limits.unsure:
             read_chosen(basis, ints, floats, best, level, n_rows, chosen)
             if meets_target(left, limits, row, atoms, chosen, level, needs_row):
                 return best, level
         # What each member would take next; a member with nothing to gain has ended.
         n_going = 0
         for m in range(old, old + n_members):
-            favorite[m] = next_atom(bits, states, m, limits[GAIN])
+            favorite[m] = next_atom(bits, states, m, limits.gain)
             if favorite[m] >= 0:
                 n_going += 1
                 continue
@@ -277,7 +264,7 @@ def search(
                 n_new += 1
             if n_new < beam_width:
                 states[best, scores + atom] = 0
-                favorite[best] = next_atom(bits, states, best, limits[GAIN])
+                favorite[best] = next_atom(bits, states, best, limits.gain)
         greedy = new if greedy >= 0 else -1
         n_members = n_new
         old = new
@@ -299,8 +286,8 @@ def search_batch(
         ``gram[i, :, j]`` is `atom_i^H atom_j`; columns from ``n_atoms`` on are zero.
     rows, atoms : ndarray of float, shapes (n_samples, 2 * N), (n_atoms, 2 * N)
         Rows and atoms, real and imaginary parts interleaved. Atoms have norm 1 or 0. Rows may have length 0.
-    limits : ndarray of float, shape (6,)
-        Tolerances; see :mod:`shapelex.kernels.triangle`.
+    limits : Limits
+        Tolerances, in the precision of the rows.
     beam_width : int
         Number of supports that are kept.
     by_correlation : int
@@ -317,13 +304,13 @@ def search_batch(
     out_needs_row : ndarray of bool, shape (n_samples,)
         Set where `rows` have length 0 and the code must be computed again with the row.
     """
-    n_samples, n_nonzero = out_support.shape
+    (n_samples, n_nonzero), n_levels = out_support.shape, out_coefs.shape[1]
     dtype = rows.dtype
     tiled = tile_gram(gram)
     width = tiled.shape[1] // 2
     # Those of `step_tile`; the first three belong to a step.
     parameters = np.zeros(5, dtype=dtype)
-    parameters[3] = limits[INDEPENDENT]
+    parameters[3] = limits.independent
     parameters[4] = by_correlation
     n_members = 2 * beam_width
     basis = aligned_like(n_nonzero * beam_width * 2 * width, rows)
@@ -344,5 +331,9 @@ def search_batch(
         )  # fmt: skip
         read_chosen(basis, ints, floats, member, n_chosen, n_nonzero * beam_width, chosen)
         out_left[k] = dtype.type(1) - sum_of_squares(chosen.target, n_chosen)
-        write_support(chosen.support, n_chosen, out_support[k])
-        solve_levels(row, atoms, limits, chosen, n_chosen, out_coefs[k], needs_row)
+        for level in range(n_nonzero):
+            out_support[k, level] = chosen.support[level] if level < n_chosen else -1
+        for out_level in range(n_levels):
+            n_here = n_chosen if n_levels == 1 else min(out_level + 1, n_chosen)
+            solve_row(row, atoms, limits, chosen, n_here, needs_row)
+            write_coefs(chosen.coef, n_here, out_coefs[k, out_level])

@@ -12,20 +12,8 @@ it.
 
 import numpy as np
 
-from shapelex.kernels.alignment import aligned_like
-from shapelex.kernels.compilation import kernel
-from shapelex.kernels.triangle import (
-    FAST,
-    GAIN,
-    INDEPENDENT,
-    REFINE,
-    TARGET,
-    UNSURE,
-    allocate_chosen,
-    meets_target,
-    solve_row,
-    write_coefs,
-)
+from shapelex.kernels.compilation import aligned_like, kernel
+from shapelex.kernels.triangle import FAST, allocate_chosen, meets_target, solve_row, write_coefs
 
 # A lane of real numbers; shorter ones spend their time on starting loops, longer ones leave the cache.
 LANE_BYTES = 512
@@ -185,9 +173,9 @@ def pursue_lanes_batch(
     supports = np.empty((n_nonzero, lane), dtype=np.int64)
 
     chosen = allocate_chosen(n_nonzero, rows, out_coefs)
-    independent = limits[INDEPENDENT]
-    has_target = limits[TARGET] >= 0
-    unsure_target = limits[TARGET] + limits[UNSURE]
+    independent = limits.independent
+    has_target = limits.target >= 0
+    unsure_target = limits.target + limits.unsure
 
     for first in range(0, n_samples, lane):
         n_here = min(lane, n_samples - first)
@@ -216,7 +204,7 @@ def pursue_lanes_batch(
                         if meets_target(left, limits, rows[k], atoms, chosen, level, out_needs_row[k : k + 1]):
                             best[s] = 0
             chosen_atoms, here = supports[level], along[level]
-            if start_step(best, dtype.type(level), limits[GAIN], state, progress, chosen_atoms, here) == 0:
+            if start_step(best, dtype.type(level), limits.gain, state, progress, chosen_atoms, here) == 0:
                 break
             weights = triangles[level]
             for i in range(level):
@@ -250,7 +238,7 @@ def pursue_lanes_batch(
                 for level in range(n_solved):
                     out_coefs[k, out_level, level] = complex(coefs[level, s], coefs[level, lane + s])
                 out_coefs[k, out_level, n_solved:] = 0
-                if progress[3 * lane + s] * limits[REFINE] > 1:
+                if progress[3 * lane + s] * limits.refine > 1:
                     n_chosen = min(int(progress[2 * lane + s]), n_solved)
                     read_lane(triangles, along, supports, s, n_chosen, chosen)
                     solve_row(rows[k], atoms, limits, chosen, n_chosen, out_needs_row[k : k + 1])

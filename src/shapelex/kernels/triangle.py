@@ -19,13 +19,21 @@ from shapelex.kernels.compilation import kernel
 
 FAST = {"contract", "reassoc", "nsz", "arcp"}
 
-# Entries of `limits`, the small float array that every coding kernel takes.
-INDEPENDENT = 0  # an atom with no more than this part of its squared norm left is skipped
-GAIN = 1  # a pursuit stops at a gain below this; rows have norm 1
-TARGET = 2  # and at a squared residual below this; negative: no target
-REFINE = 3  # coefficients are refined when a chosen atom had less than this left
-EPS = 4  # machine epsilon of the dtype
-UNSURE = 5  # a squared residual is known to this
+
+class Limits(NamedTuple):
+    """Tolerances that every coding kernel takes, floats in the precision of the rows, which have norm 1.
+
+    An atom with no more than `independent` of its squared norm left is skipped. A pursuit stops at a gain below `gain`,
+    and at a squared residual below `target`; a negative one is none. Coefficients are refined where a chosen atom had
+    less than `refine` left. `eps` is the machine epsilon, and `unsure` the error of a squared residual.
+    """
+
+    independent: Any
+    gain: Any
+    target: Any
+    refine: Any
+    eps: Any
+    unsure: Any
 
 
 class Chosen(NamedTuple):
@@ -91,10 +99,10 @@ def meets_target(left_norm2, limits, row, atoms, chosen, n_chosen, needs_row):
 
     Where that is unsure the true residual decides. ``coef`` stays as it is.
     """
-    stop_norm2 = limits[TARGET]
-    if left_norm2 > stop_norm2 + limits[UNSURE]:
+    stop_norm2 = limits.target
+    if left_norm2 > stop_norm2 + limits.unsure:
         return False
-    if left_norm2 <= stop_norm2 - limits[UNSURE]:
+    if left_norm2 <= stop_norm2 - limits.unsure:
         return True
     if row.shape[0] == 0:
         needs_row[0] = True
@@ -135,22 +143,12 @@ def refine(row, atoms, chosen, n_chosen):
 def solve_row(row, atoms, limits, chosen, n_chosen, needs_row):
     """Coefficients of one row, refined where the chosen atoms are nearly dependent."""
     solve_triangle(chosen.triangle, chosen.inv_diag, n_chosen, chosen.target, chosen.coef)
-    if n_chosen == 0 or chosen.smallest_left[n_chosen - 1] >= limits[REFINE]:
+    if n_chosen == 0 or chosen.smallest_left[n_chosen - 1] >= limits.refine:
         return
     if row.shape[0] == 0:
         needs_row[0] = True
     else:
         refine(row, atoms, chosen, n_chosen)
-
-
-@kernel()
-def solve_levels(row, atoms, limits, chosen, n_chosen, out_coefs, needs_row):
-    """Write the coefficients of the whole support (one level), or of each of its beginnings."""
-    n_levels = out_coefs.shape[0]
-    for out_level in range(n_levels):
-        n_here = n_chosen if n_levels == 1 else min(out_level + 1, n_chosen)
-        solve_row(row, atoms, limits, chosen, n_here, needs_row)
-        write_coefs(chosen.coef, n_here, out_coefs[out_level])
 
 
 @kernel(forceinline=True)
@@ -167,10 +165,3 @@ def write_coefs(coef, n_chosen, out_coefs):
     """Copy the coefficients, and pad with zeros."""
     for level in range(out_coefs.shape[0]):
         out_coefs[level] = coef[level] if level < n_chosen else 0
-
-
-@kernel(forceinline=True)
-def write_support(support, n_chosen, out_support):
-    """Copy the support, and pad with -1."""
-    for level in range(out_support.shape[0]):
-        out_support[level] = support[level] if level < n_chosen else -1

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shapelex._typing import ComplexArray, DistanceKind, FloatArray, IntArray
-from shapelex.coding.blocks import code_present
 from shapelex.coding.coders import Coding, DictionaryCoder
 from shapelex.coding.cpu import MAX_PART_ROWS, RowCoder, count_threads, run_blocks
+from shapelex.coding.encoding import code_present
 from shapelex.coding.torch.device_coder import DeviceCoder, DeviceWhitening, open_device
 from shapelex.kernels.statistics import accumulate_batch
 from shapelex.learning.sampling import IncompleteShapes

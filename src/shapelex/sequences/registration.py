@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 
 from shapelex._blas import single_blas_thread
-from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray
+from shapelex._typing import ArrayLike, BoolArray, ComplexArray, FloatArray, IntArray
 from shapelex.geometry import distance, optimal_rotation, register
 from shapelex.geometry.cyclic_search import Changes, CyclicSearch
 from shapelex.geometry.registration import Registration, mean_preshape
-from shapelex.kernels.shift_path import follow_shifts
 from shapelex.sequences.timing import find_timing
 from shapelex.shapes.opening import read_configurations
 from shapelex.shapes.time_order import TimeOrder
@@ -161,13 +160,12 @@ def _follow(found: Registration, time: TimeOrder, space: Space) -> tuple[Changes
     n_points, spectra = search.n_points, search.spectra(preshapes)
     before = np.concatenate([preshapes[:1], preshapes[:-1]])
     to_previous = _all_distances(search, spectra, before) / np.maximum(time.steps, 1)[:, None]
-    target, shift = space.preshape(found.target), np.zeros(len(order), dtype=np.int64)
+    target, shift = space.preshape(found.target), np.zeros_like(order)
     n_iter, converged = found.n_iter, False
     for _ in range(_MAX_ITER):
         n_iter += 1
         to_target = _all_distances(search, spectra, target[None])
-        followed = np.empty(len(order), dtype=np.int64)
-        follow_shifts(ANCHOR * to_target, to_previous, starts, followed)
+        followed = follow_shifts(ANCHOR * to_target, to_previous, starts)
         target = mean_preshape([space.roll(preshapes, followed)], space)
         converged = bool((followed == shift).all())
         shift = followed
@@ -185,6 +183,34 @@ def _follow(found: Registration, time: TimeOrder, space: Space) -> tuple[Changes
         n_iter,
         converged,
     )
+
+
+def follow_shifts(to_target: FloatArray, to_previous: FloatArray, starts: BoolArray) -> IntArray:
+    """Return the start points of least ``Σ_t to_target[t, s_t] + Σ_t to_previous[t, (s_t − s_(t−1)) mod n]``.
+
+    Both are squared distances, of shape (n_frames, n_points); entry `u` of a row of `to_previous` is for a start point
+    `u` points after that of the frame before, if that is at 0. It is not used where a series `starts`.
+    """
+    n_frames, n_points = to_target.shape
+    pointers = np.empty((n_frames, n_points), dtype=np.int32)
+    cost = np.zeros(n_points)
+    for t in range(n_frames):
+        if starts[t] or t == 0:
+            pointers[t] = cost.argmin()
+            cost = to_target[t]
+            continue
+        # Row s of all steps is to_previous[t, (s - before) mod n] for each point before.
+        backwards = np.tile(to_previous[t, ::-1], 2)
+        steps = np.lib.stride_tricks.sliding_window_view(backwards, n_points)[n_points - 1 :: -1]
+        totals = cost + steps
+        pointers[t] = totals.argmin(axis=1)
+        cost = totals[np.arange(n_points), pointers[t]] + to_target[t]
+    shifts: IntArray = np.empty(n_frames, dtype=np.int64)
+    state = int(cost.argmin())
+    for t in range(n_frames - 1, -1, -1):
+        shifts[t] = state
+        state = int(pointers[t, state])
+    return shifts
 
 
 def _all_distances(search: CyclicSearch, spectra: ComplexArray, targets: ComplexArray) -> FloatArray:

@@ -10,6 +10,7 @@ from shapelex._messages import parameter
 from shapelex._typing import ComplexArray
 from shapelex.coding.coders import Coding, DictionaryCoder
 from shapelex.exceptions import DeviceError
+from shapelex.kernels.triangle import Limits
 from shapelex.shapes.storage import Shapes, TensorShapes
 from shapelex.spaces import Space
 
@@ -111,13 +112,13 @@ class DeviceCoder(DictionaryCoder):
 
     def __init__(self, coding: Coding, dtype: np.dtype[np.complexfloating]) -> None:
         self.device = open_device(coding.device)
-        from shapelex.kernels.torch.pursuit import Limits, Problem
+        from shapelex.kernels.torch.pursuit import Problem
 
         super().__init__(coding, "torch", dtype)
         gram = self.gram[:, 0, : self.n_atoms] + 1j * self.gram[:, 1, : self.n_atoms]
         self._factors = None if self.factors is None else self.to_device(self.factors.astype(self.dtype)).real
         self._atoms = self.to_device(self.unit_atoms)
-        limits = Limits(*self.limits.tolist())
+        limits = Limits(*map(float, self.limits))
         search = self.search
         problem = Problem(
             self._atoms, self.to_device(gram), limits, self.n_nonzero, search.width, coding.path, search.polishes

@@ -12,19 +12,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from shapelex.kernels.triangle import Limits
+
 # A bound on the exchanges of one row, far above what shapes need.
 _MOST_EXCHANGES = 256
-
-
-class Limits(NamedTuple):
-    """Tolerances of all coders, in the order of :mod:`shapelex.kernels.triangle`."""
-
-    independent: float
-    gain: float
-    target: float
-    refine: float
-    eps: float
-    unsure: float
 
 
 class Problem(NamedTuple):
@@ -45,7 +36,7 @@ class Problem(NamedTuple):
     @property
     def has_target(self) -> bool:
         """Whether a row needs no more atoms than reach an error target."""
-        return self.limits.target >= 0
+        return bool(self.limits.target >= 0)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,9 @@
+from .codes import CodePath as CodePath
+from .codes import SparseCodes as SparseCodes
+from .codes import decode as decode
+from .codes import residual_norms as residual_norms
+from .codes import squared_residuals as squared_residuals
+from .cpu import RowCoder as RowCoder
+from .encoding import encode as encode
+from .encoding import encode_path_rows as encode_path_rows
+from .encoding import encode_rows as encode_rows
