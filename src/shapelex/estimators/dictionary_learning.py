@@ -27,12 +27,11 @@ from shapelex.exceptions import CodesError
 from shapelex.files.schema import Array, Count, Number, Part, Schema
 from shapelex.geometry import mean_shape
 from shapelex.geometry.alignment import rotations_onto
-from shapelex.learning import Learner, LearningOptions
 from shapelex.learning.checkpoint import Checkpoint
+from shapelex.learning.descent import Learner, LearningOptions
 from shapelex.learning.one_pass import PassSums
 from shapelex.shapes.opening import as_shapes, read_configurations
-from shapelex.spaces import Space
-from shapelex.spaces.base import PlainRows
+from shapelex.spaces.base import PlainRows, Space
 
 try:
     from sklearn import callback
@@ -312,7 +311,7 @@ class AlignFirstDictionary(DictionaryLearner):
     """
 
     _is_real = True
-    _schema = Schema((*LEARNED_PARTS, Array("mean_", "complex", ("n_coordinates",))), renewed=RENEWED_PARAMETERS)
+    _schema = Schema(*LEARNED_PARTS, Array("mean_", "complex", ("n_coordinates",)), renewed=RENEWED_PARAMETERS)
 
     def _start(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Learner, dict[str, Any]]:
         """Align the shapes."""

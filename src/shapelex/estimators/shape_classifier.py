@@ -280,13 +280,11 @@ class ShapeClassifier(ProbabilityClassifier):
     random_state: Any = None
 
     _schema = Schema(
-        (
-            Labels("classes_", "n_classes"),
-            Array("_shapes", "complex", ("n_shapes", "n_coordinates")),
-            Array("_numbers", "int", ("n_shapes",)),
-            Array("_sample", "int", ("n_sampled",)),
-            _Decisions("members"),
-        )
+        Labels("classes_", "n_classes"),
+        Array("_shapes", "complex", ("n_shapes", "n_coordinates")),
+        Array("_numbers", "int", ("n_shapes",)),
+        Array("_sample", "int", ("n_sampled",)),
+        _Decisions("members"),
     )
 
     @all_or_nothing

@@ -28,8 +28,7 @@ from shapelex.files.provenance import make_run
 from shapelex.files.schema import Array, Count, Group, Number, Schema
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.geometry.matching import DictionaryStability
-from shapelex.learning import Learner, LearningOptions
-from shapelex.learning.descent import STABILITY_ROWS, measure_stability
+from shapelex.learning.descent import STABILITY_ROWS, Learner, LearningOptions, measure_stability
 from shapelex.learning.one_pass import PassSums
 from shapelex.learning.sampling import draw_rows, open_incomplete, take_part
 from shapelex.shapes import ShapeSet
@@ -227,11 +226,9 @@ class ShapeDictionary(DictionaryLearner):
     checkpoint: str | Path | None = None
 
     _schema = Schema(
-        (
-            *LEARNED_PARTS,
-            Group("_memory", PassSums, "memory_", _MEMORY),
-            Group("_stability", DictionaryStability, "stability_", _STABILITY, optional=True),
-        ),
+        *LEARNED_PARTS,
+        Group("_memory", PassSums, "memory_", _MEMORY),
+        Group("_stability", DictionaryStability, "stability_", _STABILITY, optional=True),
         # The path of a checkpoint belongs to one fit, not to the model.
         left_out=("checkpoint",),
         removed=(

@@ -183,16 +183,14 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
     temperature: float | None = None
 
     _schema = Schema(
-        (
-            Labels("classes_", "n_classes"),
-            Array("temperatures_", "float", ("n_classes",)),
-            Array("offsets_", "float", ("n_classes",)),
-            Number("temperature_"),
-            Number("shrinkage_"),
-            Count("n_iter_"),
-            OtherSpace("metric_space_", "metric"),
-            EstimatorList("dictionaries_", ShapeDictionary, "n_classes", "metric_space_", "dictionaries", "class"),
-        ),
+        Labels("classes_", "n_classes"),
+        Array("temperatures_", "float", ("n_classes",)),
+        Array("offsets_", "float", ("n_classes",)),
+        Number("temperature_"),
+        Number("shrinkage_"),
+        Count("n_iter_"),
+        OtherSpace("metric_space_", "metric"),
+        EstimatorList("dictionaries_", ShapeDictionary, "n_classes", "metric_space_", "dictionaries", "class"),
         removed=("update",),
         renewed=RENEWED_PARAMETERS,
     )

@@ -233,20 +233,10 @@ def register(
     rotation, before, after = _compare(configurations, registered, targets, space)
     shared = targets[0] if len(targets) == 1 else None
     resampling = getattr(getattr(Z, "preparation", None), "resampling", None)
-    return Registration(
-        configurations=registered,
-        target=targets if shared is None else shared,
-        shift=shift,
-        is_reversed=changes.is_reversed,
-        is_mirrored=changes.is_mirrored,
-        rotation=rotation,
-        distance_before=before,
-        distance_after=after,
-        n_iter=n_iter,
-        converged=converged,
-        space=space,
-        preparation=None if shared is None else Preparation(resampling, shared, **changeable, subsample=subsample),
-    )
+    preparation = None if shared is None else Preparation(resampling, shared, **changeable, subsample=subsample)
+    target = targets if shared is None else shared
+    moved = registered, target, shift, changes.is_reversed, changes.is_mirrored
+    return Registration(*moved, rotation, before, after, n_iter, converged, preparation, space)
 
 
 def _given_targets(to: ArrayLike, n_shapes: int, space: Space) -> ComplexArray:
