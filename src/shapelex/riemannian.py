@@ -220,8 +220,7 @@ class RiemannianDictionary(AtomReconstructor):
         """
         raise NotImplementedError(
             "RiemannianDictionary cannot turn codes into shapes: its weights combine atoms in the tangent space of the "
-            "shape that was coded, which the code does not hold. Use reconstruct(X) with the shapes themselves, or "
-            "ShapeDictionary."
+            "coded shape, which the code does not hold. Use reconstruct(X) with the shapes, or ShapeDictionary."
         )
 
     @single_blas_thread()

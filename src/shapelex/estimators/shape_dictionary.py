@@ -20,7 +20,7 @@ from shapelex.coding.blocks import code_all, coded_blocks, dense_codes_on_device
 from shapelex.coding.coders import CODERS, CodedBlock, Coding
 from shapelex.coding.codes import shape_columns
 from shapelex.estimators.base import as_generator, count_jobs, preparation_of
-from shapelex.estimators.dictionary_learning import LEARNED_PARTS, RENEWED_PARAMETERS, DictionaryLearner
+from shapelex.estimators.dictionary_learning import LEARNED_PARTS, RENEWED_PARAMETERS, DictionaryLearner, make_options
 from shapelex.exceptions import ParameterError
 from shapelex.files.atomic import check_replaceable
 from shapelex.files.code_files import CodeBlock, write_codes
@@ -547,7 +547,7 @@ class ShapeDictionary(DictionaryLearner):
                 f"{parameter('n_nonzero')} that you use."
             )
         init = self.init if isinstance(self.init, str) else space.whitened_preshapes(self.init, "init")
-        return self._make_options(init=init, **others)
+        return make_options(self, init=init, **others)
 
     def _check_loaded(self) -> None:
         self._options(self.space_)

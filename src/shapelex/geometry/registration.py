@@ -242,18 +242,13 @@ def register(
 def _given_targets(to: ArrayLike, n_shapes: int, space: Space) -> ComplexArray:
     targets, _ = read_configurations(to, space, "to")
     if len(targets) not in (1, n_shapes):
-        raise ShapeInputError(
-            f"{parameter('to')} has {len(targets)} shapes, but Z has {n_shapes}: give one, or one per shape."
-        )
+        raise ShapeInputError(f"{parameter('to')} must have one shape, or {n_shapes} as Z has, got {len(targets)}.")
     return space.preshapes(targets, "to")
 
 
 def _check_subsample(start: bool, space: Space) -> None:
     if not start:
-        raise ParameterError(
-            f"{parameter('subsample', True)} shifts start points by fractions of a point: it needs "
-            f"{parameter('start', True)}."
-        )
+        raise ParameterError(f"{parameter('subsample', True)} moves start points: it needs {parameter('start', True)}.")
     if not (isinstance(space, Landmarks) and space.closed):
         raise UnsupportedBySpaceError(
             f"subsample=True shifts landmarks of closed outlines, but the space is {space}: its control points move as "

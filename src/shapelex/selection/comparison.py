@@ -215,8 +215,7 @@ def compare(
     units = check_units(groups, len(configurations))
     if cv is None and units is not None:
         raise ParameterError(
-            f"{parameter('groups')} need folds, but {parameter('cv', None)} holds out no shapes: set it, for example "
-            f"{parameter('cv', 5)}."
+            f"{parameter('groups')} need folds, but {parameter('cv', None)} holds out none: try {parameter('cv', 5)}."
         )
     held_out = [] if cv is None else make_folds(cv, len(configurations), units)
     folds = [(everything, everything), *held_out]
@@ -305,7 +304,5 @@ def check_counts(values: int | Iterable[int], name: str) -> list[int]:
     given = list(islice(values, _MOST_NUMBERS + 1)) if isinstance(values, Iterable) else [values]
     if not 1 <= len(given) <= _MOST_NUMBERS:
         found = "more" if given else "none"
-        raise ParameterError(
-            f"{parameter(name)} must hold at least one and at most {_MOST_NUMBERS} numbers, got {found}."
-        )
+        raise ParameterError(f"{parameter(name)} must hold 1 to {_MOST_NUMBERS} numbers, got {found}.")
     return sorted({check_count(one, 1, name) for one in given})
