@@ -177,7 +177,7 @@ def initial_atoms(
     if not isinstance(init, str):
         if len(init) != n_atoms:
             raise ShapeInputError(
-                f"{parameter('init')} must have {parameter('n_atoms', n_atoms)} rows, or be left out, got {len(init)}."
+                f"{parameter('init')} must be {parameter('n_atoms', n_atoms)} rows, got {len(init)}; or leave it out."
             )
         return init.astype(np.result_type(init.dtype, shapes.dtype))
     check_enough(shapes, n_atoms)
