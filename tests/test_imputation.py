@@ -104,7 +104,7 @@ def test_a_reference_helps_where_weights_are_real(model, rng):
     incomplete = with_holes(X, rng, 4)
     alone, helped = sx.impute(incomplete, model), sx.impute(incomplete, model, reference=family(rng, 60))
     assert helped.hidden_error < alone.hidden_error
-    with pytest.raises(ValueError, match="reference goes with a fitted dictionary"):
+    with pytest.raises(ValueError, match="reference needs a fitted dictionary"):
         sx.impute(incomplete, sx.ShapeDictionary(n_atoms=3, n_nonzero=2), reference=X)
 
 

@@ -13,18 +13,11 @@ from shapelex._validation import as_incomplete_configurations, check_choice, che
 from shapelex.coding import decode, encode
 from shapelex.coding.encoding import equal_masks
 from shapelex.estimators.shape_dictionary import ShapeDictionary
-from shapelex.exceptions import (
-    NonFiniteError,
-    ParameterError,
-    ParameterTypeError,
-    PreparationError,
-    UnsupportedBySpaceError,
-)
+from shapelex.exceptions import NonFiniteError, ParameterError, ParameterTypeError, PreparationError
 from shapelex.geometry import mean_shape
 from shapelex.geometry.alignment import phases
-from shapelex.geometry.missing import centered_on, complete_by, normalized_on
+from shapelex.geometry.missing import centered_on, check_landmarks, complete_by, normalized_on
 from shapelex.shapes.opening import as_shapes, choose_space, read_configurations
-from shapelex.spaces import Landmarks
 from shapelex.spaces.base import row_norms
 
 __all__ = ["Imputation", "impute"]
@@ -181,11 +174,8 @@ def impute(
         )
     is_fitted = dictionary.__sklearn_is_fitted__()
     space = choose_space(dictionary.space_ if is_fitted else dictionary.space, X)
-    if not isinstance(space, Landmarks | None):
-        raise UnsupportedBySpaceError(
-            f"impute fills in landmarks, but the space is {space}, whose coefficients hang together: fit the curve to "
-            "the points that are there, by space.fit(points, t)."
-        )
+    if space is not None:
+        check_landmarks(space, "impute fills in")
     configurations, present = as_incomplete_configurations(as_shapes(X, space)[:], name="X")
     generator = np.random.default_rng(check_count(random_state, 0, "random_state"))
     n_trials = n_repeats if is_fitted else min(n_repeats, _MOST_LEARNED_TRIALS)
@@ -204,10 +194,7 @@ def impute(
         guessers = [final] * n_trials
     else:
         if reference is not None:
-            raise ParameterError(
-                f"{parameter('reference')} goes with a fitted dictionary: fit it to those shapes first, or add them "
-                "to X."
-            )
+            raise ParameterError(f"{parameter('reference')} needs a fitted dictionary: fit it, or add the shapes to X.")
         dictionary = clone(dictionary).set_params(space=space)
         # Landmarks that are hidden in every shape are shown again: they could not be learned.
         trials = [kept | (present & ~kept.any(axis=0)) for kept in trials]

@@ -13,10 +13,9 @@ from shapelex._validation import check_choice, check_count, check_flag
 from shapelex.coding.cpu import count_threads, run_blocks
 from shapelex.estimators import OutlineConvolutions
 from shapelex.exceptions import ParameterError, UnsupportedBySpaceError
-from shapelex.geometry import pairwise_distances
 from shapelex.geometry.alignment import phases
 from shapelex.geometry.cyclic_search import CyclicSearch
-from shapelex.geometry.distances import row_distances
+from shapelex.geometry.distances import pairwise_distances, row_distances
 from shapelex.kernels.elastic import match_batch
 from shapelex.shapes.opening import as_shapes
 from shapelex.shapes.storage import Shapes, TensorShapes

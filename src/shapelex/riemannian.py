@@ -19,8 +19,7 @@ from shapelex.geometry.alignment import phases, remove_along
 from shapelex.geometry.geodesics import exp_rows
 from shapelex.learning.sampling import initial_atoms
 from shapelex.shapes.opening import as_shapes, read_configurations
-from shapelex.spaces import Space
-from shapelex.spaces.base import PlainRows
+from shapelex.spaces.base import PlainRows, Space
 
 __all__ = ["RiemannianDictionary"]
 
@@ -120,12 +119,10 @@ class RiemannianDictionary(AtomReconstructor):
     random_state: Any = None
 
     _schema = Schema(
-        (
-            Array("atoms_", "complex", ("n_atoms", "n_coordinates")),
-            Array("loss_curve_", "float", ("n_losses",)),
-            Number("objective_"),
-            Count("n_iter_"),
-        )
+        Array("atoms_", "complex", ("n_atoms", "n_coordinates")),
+        Array("loss_curve_", "float", ("n_losses",)),
+        Number("objective_"),
+        Count("n_iter_"),
     )
 
     @all_or_nothing
@@ -223,8 +220,7 @@ class RiemannianDictionary(AtomReconstructor):
         """
         raise NotImplementedError(
             "RiemannianDictionary cannot turn codes into shapes: its weights combine atoms in the tangent space of the "
-            "shape that was coded, which the code does not hold. Use reconstruct(X) with the shapes themselves, or "
-            "ShapeDictionary."
+            "coded shape, which the code does not hold. Use reconstruct(X) with the shapes, or ShapeDictionary."
         )
 
     @single_blas_thread()

@@ -176,7 +176,7 @@ class TestCodes:
             sx.CodeFeatures("tangent", atoms=np.ones((3, 6), complex)).fit(codes)
         with pytest.raises(NonFiniteError, match="atoms"):
             sx.CodeFeatures("tangent", atoms=np.full((4, 6), np.nan)).fit(codes)
-        with pytest.raises(CodesError, match="X holds codes over 3 atoms, but CodeFeatures was fitted on 4"):
+        with pytest.raises(CodesError, match="X must hold codes over 4 atoms, as in fit, got 3 atoms"):
             sx.CodeFeatures().fit(codes).transform(codes[:, :3])
         with pytest.raises(CodesError, match=r"shape \(n_shapes, n_atoms\)"):
             sx.CodeFeatures().fit(codes[0])

@@ -83,7 +83,7 @@ def test_pairs_of_rows_are_used_as_they_are(pair, expected):
         ([([0, 1], [1, 2])], None, ShapeInputError, "both parts"),
         ([([0, 1], [7])], None, ShapeInputError, "between 0 and 4"),
         ([([0, 1], [])], None, ShapeInputError, "empty"),
-        ([], None, ValueError, "at least one pair"),
+        ([], None, ValueError, "must give pairs of rows"),
     ],
 )
 def test_what_is_refused(cv, groups, error, words):

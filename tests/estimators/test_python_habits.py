@@ -43,7 +43,7 @@ class TestLabels:
             with pytest.raises(ShapeInputError, match=r"target y is None.*give y, or a ShapeSet with labels"):
                 sx.ShapeDictionaryClassifier().fit(shapes)
         y[3] = ""
-        with pytest.raises(ShapeInputError, match=r"X has no label in row 3: leave these shapes out"):
+        with pytest.raises(ShapeInputError, match=r"X has no label in row 3: take X"):
             sx.ShapeDictionaryClassifier().fit(sx.ShapeSet(X, labels=y))
 
     def test_stored_sets_have_labels_too(self, tmp_path):

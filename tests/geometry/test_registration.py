@@ -235,7 +235,7 @@ SHAPES = outlines(OUTLINE, 11)
         ),
         (None, {}, UnsupportedBySpaceError, "closed=True"),
         (OUTLINE, {"to": "median"}, ValueError, 'to must be "mean" or configurations'),
-        (OUTLINE, {"to": SHAPES[:2]}, ShapeInputError, "to has 2 shapes, but Z has 6"),
+        (OUTLINE, {"to": SHAPES[:2]}, ShapeInputError, "to must have one shape, or 6 as Z has, got 2"),
         (OUTLINE, {"reflection": "yes"}, TypeError, "reflection must be True or False"),
         (OUTLINE, {"n_starts": 0}, ValueError, "n_starts must be at least 1"),
         (OUTLINE, {"Z": np.ones((2, 5), complex)}, ShapeInputError, "collapsed"),

@@ -5,7 +5,7 @@ import logging
 import numpy as np
 
 from shapelex.coding import SparseCodes
-from shapelex.learning import Learner, LearningOptions
+from shapelex.learning.descent import Learner, LearningOptions
 from shapelex.shapes.opening import as_shapes
 from shapelex.spaces.base import PlainRows
 

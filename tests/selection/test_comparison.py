@@ -144,7 +144,7 @@ def test_unfinished_fits_are_told_without_warnings(shapes):
         ({"methods": []}, ValueError, "at least one method"),
         ({"methods": {"r": sx.RiemannianDictionary(3)}}, TypeError, "n_nonzero and a method errors"),
         ({"methods": {"c": sx.ShapeDictionary}}, TypeError, "map names to estimators"),
-        ({"n_nonzero": []}, ValueError, "at least one and"),
+        ({"n_nonzero": []}, ValueError, "must hold 1 to 10000"),
         ({"n_nonzero": [0]}, ValueError, "at least 1"),
         ({"n_nonzero": [1.5]}, TypeError, "integer"),
         ({"n_nonzero": [5], "n_atoms": 4}, ValueError, "n_atoms=4"),

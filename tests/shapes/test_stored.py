@@ -206,7 +206,7 @@ def test_blocks_that_change_are_refused():
     stored = sx.ShapeSet(lambda: [make_shapes(next(sizes))])
     assert len(stored[:5]) == 5
     stored = stored.replace(ids=list("abcde"))
-    with pytest.raises(ShapeInputError, match="gave 5 shapes at first, but only 3"):
+    with pytest.raises(ShapeInputError, match="gave 5 shapes, but 3 later"):
         stored[:5]
 
 

@@ -179,7 +179,7 @@ class TestCurves:
         ("t", "error", "words"),
         [
             (np.linspace(0, 1, 49), ShapeInputError, "one real parameter for each of the 50 points"),
-            (np.linspace(0, 1, 50) + 0j, ShapeInputError, "dtype complex128"),
+            (np.linspace(0, 1, 50) + 0j, ShapeInputError, "got complex128"),
             (np.where(np.arange(150) == 54, np.nan, 0.5).reshape(3, 50), NonFiniteError, "parameter 54"),
             (np.ma.masked_array(np.linspace(0, 1, 50), mask=np.arange(50) > 40), NonFiniteError, "t has masked"),
         ],
@@ -316,7 +316,7 @@ class TestValues:
             (lambda: sx.BasisSpace([np.sin, np.cos]), SpaceError, "constant"),
             (lambda: sx.BasisSpace([np.ones_like, np.sin, np.sin]), SpaceError, "linearly dependent"),
             (lambda: sx.BasisSpace([np.ones_like, lambda t: np.abs(t - 0.3)]), SpaceError, "breakpoints"),
-            (lambda: sx.BasisSpace([np.ones_like, lambda t: t[:3]]), SpaceError, "as many values"),
+            (lambda: sx.BasisSpace([np.ones_like, lambda t: t[:3]]), SpaceError, "must have shape"),
             (lambda: sx.BasisSpace([np.ones_like, lambda t: t + np.inf]), SpaceError, "functions\\[1\\].* finite"),
             (lambda: sx.BasisSpace([np.ones_like, np.sin], [2.0]), SpaceError, "between 0 and 1"),
             (lambda: sx.Landmarks(3.0), TypeError, "n_points must be an integer"),

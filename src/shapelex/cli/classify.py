@@ -200,9 +200,8 @@ def _large_classes(found: "ShapeSet", labels: Any, groups: Any, n_least: int, sc
     """Leave out classes that have fewer shapes, or groups, than folds."""
     import numpy as np
 
-    from shapelex.selection.comparison import count_units
-
-    counts = count_units(labels, groups)
+    units = np.arange(len(labels)) if groups is None else groups
+    counts = {name: len(np.unique(units[labels == name])) for name in np.unique(labels).tolist()}
     small = [name for name, count in counts.items() if count < n_least]
     if not small:
         return found, labels, groups
@@ -225,12 +224,24 @@ def _column(shapes: "ShapeSet", name: str, option: str) -> "np.ndarray[Any, Any]
 
 
 def _test(found: "ShapeSet", labels: Any, groups: Any, folds: int, seed: int, screen: Screen) -> "Columns":
-    from shapelex.selection.comparison import run_class_test
+    """Learn the classes without each fold in turn, and predict the shapes of that fold; folds are counted from 1."""
+    import numpy as np
 
+    from shapelex.estimators import ShapeClassifier
+    from shapelex.estimators.folds import make_folds
+
+    classes, numbers = np.unique(labels, return_inverse=True)
+    predicted = np.empty(len(labels), dtype=classes.dtype)
+    probability, fold = np.empty(len(labels)), np.empty(len(labels), dtype=np.int64)
     with screen.progress("testing") as tell:
-        return run_class_test(
-            found, labels, groups, folds, seed, lambda done, n: tell(done / n, f"testing, fold {done + 1} of {n}")
-        )
+        for number, (kept, held) in enumerate(make_folds(folds, len(labels), groups, classes=numbers, seed=seed)):
+            tell(number / folds, f"testing, fold {number + 1} of {folds}")
+            model = ShapeClassifier(space=found.space, random_state=seed)
+            model.fit(found[kept], labels[kept], None if groups is None else groups[kept])
+            scores = model.predict_proba(found[held])
+            predicted[held], probability[held] = model.classes_[scores.argmax(axis=1)], scores.max(axis=1)
+            fold[held] = number + 1
+    return {"class": labels, "predicted": predicted, "probability": probability, "fold": fold}
 
 
 def _tell_outcome(tested: "Columns", screen: Screen) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from shapelex.io.contours import check_closed_space, fit_outline
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks, Space
 
+Seed = int | np.random.Generator | None
+
 _FRAMES_PER_WAVE = 24.0
 _MOST_POSTURES = 8
 _BEHAVIOR_POSTURES = 6
@@ -60,7 +62,7 @@ def make_from_dictionary(
     space: Space | None = None,
     atoms: ArrayLike | None = None,
     noise: float = 0.0,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> DictionarySample:
     """Return shapes that are sparse sums of known atoms, so that a method can be checked.
 
@@ -145,11 +147,7 @@ def _complex_normal(generator: np.random.Generator, shape: tuple[int, ...]) -> C
 
 
 def deform(
-    X: ArrayLike,
-    n_deformations: int = 10,
-    *,
-    amplitude: float = 0.3,
-    random_state: int | np.random.Generator | None = None,
+    X: ArrayLike, n_deformations: int = 10, *, amplitude: float = 0.3, random_state: Seed = None
 ) -> ComplexArray:
     r"""Return deformed copies of shapes, as the paper makes its dataset 5.
 
@@ -221,7 +219,7 @@ def make_leaves(
     space: Space | None = None,
     variation: float = 0.1,
     random_start: bool = False,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> ShapeSet:
     """Return outlines of leaves of several species, in random pose.
 
@@ -343,7 +341,7 @@ def make_worms(
     *,
     n_postures: int = 4,
     noise: float = 0.0,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> ShapeSet:
     """Return midlines of worms that crawl: a few postures whose weights change in time.
 
@@ -441,7 +439,7 @@ def make_behavior(
     swing: float = 0.25,
     noise: float = 0.01,
     fps: float = 30.0,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> ShapeSet:
     """Return midlines of bodies that change between known states of behavior.
 

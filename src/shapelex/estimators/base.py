@@ -315,8 +315,7 @@ def _way_out(own: Preparation, given: Preparation) -> str:
     if own.resampling != given.resampling and None not in (own.resampling, given.resampling):
         return (
             "Read the outlines again in the same way: with the same n_points or space; on the command line by shapelex "
-            "import --like and the set that the model was learned from. Only .npz and .zarr files keep the preparation "
-            "of a set."
+            "import --like and the set that the model learned from. Only .npz and .zarr files keep the preparation."
         )
     reason = ": the model registers them itself" if own.is_registered else ", or learn a model from registered outlines"
     return f"Read the outlines again without registering them{reason}."
@@ -351,7 +350,5 @@ def count_jobs(n_jobs: Any) -> int | None:
     if n_jobs is None:
         return None
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
-        raise ParameterError(
-            f"{parameter('n_jobs')} must be a number of threads, -1 for all processors, or None, got {n_jobs!r}."
-        )
+        raise ParameterError(f"{parameter('n_jobs')} must be a number of threads, -1 for all, or None, got {n_jobs!r}.")
     return int(effective_n_jobs(int(n_jobs)))

@@ -10,8 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from shapelex._typing import ComplexArray, FloatArray, IntArray
-from shapelex.estimators.calibration import Calibration, choose_scores
-from shapelex.estimators.folds import Fold
+from shapelex.estimators.folds import Calibration, Fold, choose_scores
 from shapelex.estimators.outlines import OutlineConvolutions
 from shapelex.estimators.principal_components import TangentPCA
 from shapelex.estimators.procrustes_kernel import ProcrustesKernel

@@ -145,9 +145,7 @@ class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
         check_is_fitted(self)
         codes = self._codes(X)
         if codes.shape[1] != self._n_atoms:
-            raise CodesError(
-                f"X holds codes over {codes.shape[1]} atoms, but CodeFeatures was fitted on {self._n_atoms}."
-            )
+            raise CodesError(f"X must hold codes over {self._n_atoms} atoms, as in fit, got {codes.shape[1]} atoms.")
         return self._features(codes)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray[Any, Any]:  # noqa: ARG002

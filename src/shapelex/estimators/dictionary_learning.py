@@ -27,12 +27,11 @@ from shapelex.exceptions import CodesError
 from shapelex.files.schema import Array, Count, Number, Part, Schema
 from shapelex.geometry import mean_shape
 from shapelex.geometry.alignment import rotations_onto
-from shapelex.learning import Learner, LearningOptions
 from shapelex.learning.checkpoint import Checkpoint
+from shapelex.learning.descent import Learner, LearningOptions, LearningParameters
 from shapelex.learning.one_pass import PassSums
 from shapelex.shapes.opening import as_shapes, read_configurations
-from shapelex.spaces import Space
-from shapelex.spaces.base import PlainRows
+from shapelex.spaces.base import PlainRows, Space
 
 try:
     from sklearn import callback
@@ -71,29 +70,11 @@ def write_progress(message: str) -> None:
     sys.stderr.flush()
 
 
-@dataclass(eq=False, repr=False)
-class LearningParameters:
-    """Parameters of all estimators that learn dictionaries."""
-
-    n_atoms: int = 20
-    n_nonzero: int = 5
-    _: KW_ONLY
-    space: Space | None = None
-    coder: str = "auto"
-    tie: float | None = None
-    n_swaps: int | None = None
-    n_restarts: int = 1
-    max_iter: int = 100
-    tol: float = 1e-5
-    n_jobs: int | None = None
-    random_state: Any = None
-    verbose: bool | int = False
-
-    def _make_options(self, **others: Any) -> LearningOptions:
-        """Check the parameters and return them as options of a learner."""
-        # False and True are the levels 0 and 1.
-        check_count(int(self.verbose) if isinstance(self.verbose, bool) else self.verbose, 0, "verbose")
-        return LearningOptions.of(self, n_threads=count_jobs(self.n_jobs), **others)
+def make_options(given: LearningParameters, **others: Any) -> LearningOptions:
+    """Check the parameters of an estimator and return them as options of a learner."""
+    # False and True are the levels 0 and 1.
+    check_count(int(given.verbose) if isinstance(given.verbose, bool) else given.verbose, 0, "verbose")
+    return LearningOptions.of(given, n_threads=count_jobs(given.n_jobs), **others)
 
 
 @dataclass(eq=False, repr=False)
@@ -312,7 +293,7 @@ class AlignFirstDictionary(DictionaryLearner):
     """
 
     _is_real = True
-    _schema = Schema((*LEARNED_PARTS, Array("mean_", "complex", ("n_coordinates",))), renewed=RENEWED_PARAMETERS)
+    _schema = Schema(*LEARNED_PARTS, Array("mean_", "complex", ("n_coordinates",)), renewed=RENEWED_PARAMETERS)
 
     def _start(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Learner, dict[str, Any]]:
         """Align the shapes."""
@@ -405,7 +386,7 @@ class AlignFirstDictionary(DictionaryLearner):
     def _options(self, space: Space, mean: ComplexArray) -> LearningOptions:
         given = self.init
         init = given if isinstance(given, str) else _aligned(space.whitened_preshapes(given, "init"), mean, space)
-        return self._make_options(init=init)
+        return make_options(self, init=init)
 
     def _atom_rows(self) -> ComplexArray:
         return _as_real_rows(self.space_.whitened_preshapes(self.atoms_, "atoms_"))

@@ -19,8 +19,7 @@ from shapelex.geometry import mean_shape
 from shapelex.geometry.alignment import remove_along, rotations_onto
 from shapelex.geometry.distances import DISTANCE_KINDS, row_distances
 from shapelex.geometry.geodesics import exp_rows, log_rows
-from shapelex.spaces import Space
-from shapelex.spaces.base import row_norms
+from shapelex.spaces.base import Space, row_norms
 
 # How far the norms of modes in a file may be from 1, in either precision.
 _ROUNDING = 1e-3
@@ -271,15 +270,13 @@ class ComplexPCA(_PrincipalComponents):
 
     _is_real = False
     _schema = Schema(
-        (
-            Count("n_components_"),
-            Array("components_", "complex", ("n_components_", "n_coordinates")),
-            Array("average_", "complex", ("n_coordinates",)),
-            Array("mean_", "complex", ("n_coordinates",), optional=True),
-            Array("explained_energy_", "float", ("n_components_",)),
-            Array("explained_energy_ratio_", "float", ("n_components_",)),
-            Number("loss_"),
-        )
+        Count("n_components_"),
+        Array("components_", "complex", ("n_components_", "n_coordinates")),
+        Array("average_", "complex", ("n_coordinates",)),
+        Array("mean_", "complex", ("n_coordinates",), optional=True),
+        Array("explained_energy_", "float", ("n_components_",)),
+        Array("explained_energy_ratio_", "float", ("n_components_",)),
+        Number("loss_"),
     )
 
     @keeps_array_kind
@@ -403,14 +400,12 @@ class TangentPCA(_PrincipalComponents):
 
     _is_real = True
     _schema = Schema(
-        (
-            Count("n_components_"),
-            Array("components_", "complex", ("n_components_", "n_coordinates")),
-            Array("average_", "complex", ("n_coordinates",)),
-            Array("mean_", "complex", ("n_coordinates",)),
-            Array("explained_variance_", "float", ("n_components_",)),
-            Array("explained_variance_ratio_", "float", ("n_components_",)),
-        )
+        Count("n_components_"),
+        Array("components_", "complex", ("n_components_", "n_coordinates")),
+        Array("average_", "complex", ("n_coordinates",)),
+        Array("mean_", "complex", ("n_coordinates",)),
+        Array("explained_variance_", "float", ("n_components_",)),
+        Array("explained_variance_ratio_", "float", ("n_components_",)),
     )
 
     @keeps_array_kind

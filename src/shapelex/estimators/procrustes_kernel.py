@@ -79,7 +79,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
     layout: ColumnLayout | None = None
 
     _schema = Schema(
-        (Count("n_samples_fit_"), Array("shapes_", "complex", ("n_samples_fit_", "n_coordinates")), Number("gamma_"))
+        Count("n_samples_fit_"), Array("shapes_", "complex", ("n_samples_fit_", "n_coordinates")), Number("gamma_")
     )
 
     def fit(self, X: ArrayLike, y: Any = None) -> "ProcrustesKernel":  # noqa: ARG002

@@ -10,8 +10,7 @@ from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice
 from shapelex.estimators import classification_methods as candidates
 from shapelex.estimators.base import all_or_nothing, as_generator
-from shapelex.estimators.calibration import log_loss, pool, pooling_weights
-from shapelex.estimators.folds import Fold, check_units, make_folds
+from shapelex.estimators.folds import Fold, check_units, log_loss, make_folds, pool, pooling_weights
 from shapelex.estimators.outlines import OutlineRegistration
 from shapelex.estimators.shape_dictionary_classifier import ProbabilityClassifier, check_labels, number_classes
 from shapelex.exceptions import ShapeInputError
@@ -140,14 +139,12 @@ class Explanation:
         """
         shapes = np.stack([self.example, self.shape, self.rival_example])
         own, other = self._of_rivals(100 * self.probabilities)
-        captions = [
+        titles = [
             f"nearest of {self.label}",
             f"{self.label} ({own:.0f} %)\nnot {self.rival} ({other:.0f} %)",
             f"nearest of {self.rival}",
         ]
-        return draw_decision(
-            shapes, self.effects, self.space, captions, is_curve=self.is_curve, fontsize=fontsize, ax=ax
-        )
+        return draw_decision(shapes, self.effects, self.space, titles, is_curve=self.is_curve, fontsize=fontsize, ax=ax)
 
     def _of_rivals(self, probabilities: FloatArray) -> list[float]:
         """Return the probabilities of the predicted class and of its rival."""
@@ -280,13 +277,11 @@ class ShapeClassifier(ProbabilityClassifier):
     random_state: Any = None
 
     _schema = Schema(
-        (
-            Labels("classes_", "n_classes"),
-            Array("_shapes", "complex", ("n_shapes", "n_coordinates")),
-            Array("_numbers", "int", ("n_shapes",)),
-            Array("_sample", "int", ("n_sampled",)),
-            _Decisions("members"),
-        )
+        Labels("classes_", "n_classes"),
+        Array("_shapes", "complex", ("n_shapes", "n_coordinates")),
+        Array("_numbers", "int", ("n_shapes",)),
+        Array("_sample", "int", ("n_sampled",)),
+        _Decisions("members"),
     )
 
     @all_or_nothing
@@ -320,8 +315,7 @@ class ShapeClassifier(ProbabilityClassifier):
         labels = check_labels(X, y, len(configurations), type(self).__name__)
         if len(np.unique(labels)) == 1:
             raise ShapeInputError(
-                f"y must hold at least 2 classes to tell apart, got one class, {labels.tolist()[0]!r}: add shapes of "
-                "another class."
+                f"y must hold at least 2 classes, got one class, {labels.tolist()[0]!r}: add shapes of another class."
             )
         self.classes_, numbers = number_classes(labels)
         units = check_units(groups, len(configurations))
@@ -500,9 +494,7 @@ class ShapeClassifier(ProbabilityClassifier):
         best = min(machines, key=lambda one: log_loss(one.held_out, numbers))
         used = [one for one in used if one not in machines or one is best]
         weights = pooling_weights(np.stack([one.held_out for one in used]), numbers)
-        self._members = [
-            one for one, weight in zip(used, weights, strict=True) if weight >= _MIN_WEIGHT * weights.sum()
-        ]
+        self._members = [used[place] for place in np.flatnonzero(weights >= _MIN_WEIGHT * weights.sum())]
         logarithms = np.stack([one.held_out for one in self._members])
         self.weights_ = pooling_weights(logarithms, numbers)
         for one, weight in zip(self._members, self.weights_.tolist(), strict=True):

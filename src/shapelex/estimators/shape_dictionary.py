@@ -20,7 +20,7 @@ from shapelex.coding.coders import CODERS, CodedBlock, Coding
 from shapelex.coding.codes import shape_columns
 from shapelex.coding.encoding import code_all, coded_blocks, dense_codes_on_device, shape_errors, shape_errors_on_device
 from shapelex.estimators.base import as_generator, count_jobs, preparation_of
-from shapelex.estimators.dictionary_learning import LEARNED_PARTS, RENEWED_PARAMETERS, DictionaryLearner
+from shapelex.estimators.dictionary_learning import LEARNED_PARTS, RENEWED_PARAMETERS, DictionaryLearner, make_options
 from shapelex.exceptions import ParameterError
 from shapelex.files.atomic import check_replaceable
 from shapelex.files.code_files import CodeBlock, write_codes
@@ -28,8 +28,7 @@ from shapelex.files.provenance import make_run
 from shapelex.files.schema import Array, Count, Group, Number, Schema
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.geometry.matching import DictionaryStability
-from shapelex.learning import Learner, LearningOptions
-from shapelex.learning.descent import STABILITY_ROWS, measure_stability
+from shapelex.learning.descent import STABILITY_ROWS, Learner, LearningOptions, measure_stability
 from shapelex.learning.one_pass import PassSums
 from shapelex.learning.sampling import draw_rows, open_incomplete, take_part
 from shapelex.shapes import ShapeSet
@@ -227,11 +226,9 @@ class ShapeDictionary(DictionaryLearner):
     checkpoint: str | Path | None = None
 
     _schema = Schema(
-        (
-            *LEARNED_PARTS,
-            Group("_memory", PassSums, "memory_", _MEMORY),
-            Group("_stability", DictionaryStability, "stability_", _STABILITY, optional=True),
-        ),
+        *LEARNED_PARTS,
+        Group("_memory", PassSums, "memory_", _MEMORY),
+        Group("_stability", DictionaryStability, "stability_", _STABILITY, optional=True),
         # The path of a checkpoint belongs to one fit, not to the model.
         left_out=("checkpoint",),
         removed=(
@@ -550,7 +547,7 @@ class ShapeDictionary(DictionaryLearner):
                 f"{parameter('n_nonzero')} that you use."
             )
         init = self.init if isinstance(self.init, str) else space.whitened_preshapes(self.init, "init")
-        return self._make_options(init=init, **others)
+        return make_options(self, init=init, **others)
 
     def _check_loaded(self) -> None:
         self._options(self.space_)

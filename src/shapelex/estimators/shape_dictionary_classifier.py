@@ -15,14 +15,14 @@ from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_number, check_positive, check_weights, name_rows
 from shapelex.estimators.base import SavedEstimator, all_or_nothing, as_generator
-from shapelex.estimators.calibration import choose_scores
-from shapelex.estimators.dictionary_learning import RENEWED_PARAMETERS, LearningParameters, write_progress
-from shapelex.estimators.folds import make_folds
+from shapelex.estimators.dictionary_learning import RENEWED_PARAMETERS, make_options, write_progress
+from shapelex.estimators.folds import choose_scores, make_folds
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.files.model_file import EstimatorList
 from shapelex.files.schema import Array, Count, Labels, Number, OtherSpace, Schema
 from shapelex.geometry.means import full_mean
+from shapelex.learning.descent import LearningParameters
 from shapelex.shapes.columns import check_present
 from shapelex.spaces import CustomSpace, Space
 
@@ -184,16 +184,14 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
     temperature: float | None = None
 
     _schema = Schema(
-        (
-            Labels("classes_", "n_classes"),
-            Array("temperatures_", "float", ("n_classes",)),
-            Array("offsets_", "float", ("n_classes",)),
-            Number("temperature_"),
-            Number("shrinkage_"),
-            Count("n_iter_"),
-            OtherSpace("metric_space_", "metric"),
-            EstimatorList("dictionaries_", ShapeDictionary, "n_classes", "metric_space_", "dictionaries", "class"),
-        ),
+        Labels("classes_", "n_classes"),
+        Array("temperatures_", "float", ("n_classes",)),
+        Array("offsets_", "float", ("n_classes",)),
+        Number("temperature_"),
+        Number("shrinkage_"),
+        Count("n_iter_"),
+        OtherSpace("metric_space_", "metric"),
+        EstimatorList("dictionaries_", ShapeDictionary, "n_classes", "metric_space_", "dictionaries", "class"),
         removed=("update",),
         renewed=RENEWED_PARAMETERS,
     )
@@ -292,16 +290,14 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
 
     def _check_parameters(self) -> None:
         """Refuse parameters that no set of shapes could be fitted with."""
-        self._make_options()
+        make_options(self)
         _check_shrinkage(self.shrinkage, chooses=False)
         if self.temperature is not None:
             check_positive(self.temperature, "temperature")
         if self.cv is not None:
             check_count(self.cv, 2, "cv")
             if self.temperature is not None:
-                raise ParameterError(
-                    "temperature must be None where cv is given, as it is learned then: leave one of them out."
-                )
+                raise ParameterError("temperature must be None with cv, which learns it: leave one of them out.")
 
     def _check_loaded(self) -> None:
         self._check_parameters()
@@ -355,9 +351,7 @@ def check_labels(X: Any, y: ArrayLike | None, n_shapes: int, estimator: str) -> 
             )
         y = np.asarray(y[:]).astype(str)
         if (y == "").any():
-            raise ShapeInputError(
-                f"X has no label in {name_rows(y == '')}: leave these shapes out, X[X.labels != ''], or give y."
-            )
+            raise ShapeInputError(f"X has no label in {name_rows(y == '')}: take X[X.labels != ''], or give y.")
     y = check_present(y, "y")
     labels: np.ndarray[Any, Any] = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
     check_classification_targets(labels)

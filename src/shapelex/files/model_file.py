@@ -185,8 +185,8 @@ def _restore(estimator_class: type[Any], model: Model) -> Any:
     if "space" in model.parameters:
         raise ValueError("its space is not a parameter")
     schema: Schema = estimator_class._schema
-    held = {name: value for name, value in model.parameters.items() if name not in (*schema.removed, *schema.left_out)}
-    parameters = {**schema.added, **held}
+    gone = (*schema.removed, *schema.left_out)
+    parameters = {name: value for name, value in model.parameters.items() if name not in gone}
     parameters |= {name: renew(parameters[name]) for name, renew in schema.renewed.items() if name in parameters}
     estimator = estimator_class(**parameters)
     sizes = {name: value for name, value in parameters.items() if isinstance(value, int)}

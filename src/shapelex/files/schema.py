@@ -210,31 +210,30 @@ class OtherSpace(Part):
         setattr(owner, self.name, space)
 
 
-@dataclass(frozen=True)
 class Schema:
     """What a model file holds of an estimator.
 
     Parameters
     ----------
-    parts : tuple of Part
+    *parts : Part
         What the fitted estimator consists of, beside its parameters, its space and ``n_features_in_``.
     left_out : tuple of str
         Parameters that are not saved.
     removed : tuple of str
         Parameters and arrays that files of earlier versions hold, and that the estimator no longer has.
-    added : mapping of str to object
-        Parameters that files of earlier versions do not hold, with the value that their estimators had in effect,
-        where that is not the default.
     renewed : mapping of str to callable
         Parameters whose values in files of earlier versions may not be allowed any more, with a function that returns
         the value to use instead.
     """
 
-    parts: tuple[Part, ...]
-    left_out: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    added: Mapping[str, Any] = field(default_factory=dict)
-    renewed: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    def __init__(
+        self,
+        *parts: Part,
+        left_out: tuple[str, ...] = (),
+        removed: tuple[str, ...] = (),
+        renewed: Mapping[str, Callable[[Any], Any]] | None = None,
+    ) -> None:
+        self.parts, self.left_out, self.removed, self.renewed = parts, left_out, removed, renewed or {}
 
 
 def _is_sound(value: Any, allows_nan: bool) -> bool:

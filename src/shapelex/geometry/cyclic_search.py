@@ -42,12 +42,10 @@ class Changes:
 
         After it most shapes keep their direction and their handedness, and the first one keeps its start point.
         """
-        turns = _are_most(self.is_reversed)
+        turns, mirrors = _are_most(self.is_reversed), _are_most(self.is_mirrored)
         # rev ∘ roll_s = roll_(−s) ∘ rev
         shift = -self.shift if turns else self.shift
-        return Changes(
-            (shift - shift[0]) % n_points, self.is_reversed ^ turns, self.is_mirrored ^ _are_most(self.is_mirrored)
-        )
+        return Changes((shift - shift[0]) % n_points, self.is_reversed ^ turns, self.is_mirrored ^ mirrors)
 
 
 def _are_most(flags: BoolArray) -> bool:
@@ -76,9 +74,8 @@ class CyclicSearch:
             )
         if self.start and space.coordinates_per_point is None:
             raise UnsupportedBySpaceError(
-                f"{parameter('start', True)} moves the start point by whole points, but {type(space).__name__} has "
-                f"none: use Landmarks, BSpline or HermiteSpline with {parameter('closed', True)}, or "
-                f"{parameter('start', False)}."
+                f"{parameter('start', True)} moves start points by whole points, but {type(space).__name__} has none: "
+                f"use Landmarks, BSpline or HermiteSpline, {parameter('closed', True)}, or {parameter('start', False)}."
             )
         if self.direction:
             try:

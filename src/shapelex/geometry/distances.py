@@ -9,8 +9,7 @@ from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import check_choice
 from shapelex.geometry.alignment import preshape_pair, resolve_space
 from shapelex.geometry.missing import shared_pairs, shared_products, unit_rows
-from shapelex.spaces import Space
-from shapelex.spaces.base import row_norms
+from shapelex.spaces.base import Space, row_norms
 
 DISTANCE_KINDS = ("full", "partial", "geodesic")
 _BLOCK_ENTRIES = 2_000_000

@@ -14,8 +14,7 @@ from shapelex._validation import as_configurations, as_numeric_array, check_same
 from shapelex.exceptions import NotHorizontalError, ShapeInputError
 from shapelex.geometry.alignment import phases, preshape_pair, remove_along, resolve_space
 from shapelex.geometry.distances import row_residuals
-from shapelex.spaces import Space
-from shapelex.spaces.base import row_norms
+from shapelex.spaces.base import Space, row_norms
 
 
 @keeps_array_kind

@@ -109,8 +109,7 @@ class DictionaryStability:
         if not self.is_known:
             return (
                 f"{self.n_shapes} shapes are too few to tell which of {n_atoms} atoms can be named: each half of the "
-                f"shapes must have at least {n_atoms} distinct ones, and each landmark. Learn fewer atoms, or give "
-                "more shapes."
+                f"shapes must have {n_atoms} distinct ones or more, and each landmark. Learn fewer atoms or add shapes."
             )
         return (
             f"{n_named or 'None'} of {n_atoms} atoms can be named: those that, learned again from halves of "

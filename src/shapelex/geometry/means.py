@@ -142,11 +142,7 @@ def align_to_mean(
 
 
 def incomplete_mean(
-    shapes: Shapes,
-    kind: DistanceKind = "full",
-    weights: ArrayLike | None = None,
-    tol: float | None = None,
-    max_iter: int = 1000,
+    shapes: Shapes, kind: DistanceKind, weights: ArrayLike | None, tol: float | None = None, max_iter: int = 1000
 ) -> tuple[ComplexArray, ComplexArray, BoolArray]:
     """Return the mean of incomplete shapes, their completed pre-shapes, and which landmarks are present."""
     rows = unit_rows(shapes[:], shapes.name, shapes.space, "allow")

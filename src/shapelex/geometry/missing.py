@@ -15,12 +15,18 @@ _MIN_SHARED = 3
 def allows_missing(missing: str, space: Space) -> bool:
     """Tell whether NaN landmarks are allowed; refuse a space that has no landmarks to leave out."""
     check_choice(missing, ("error", "allow"), "missing")
-    if missing == "allow" and not isinstance(space, Landmarks):
-        raise UnsupportedBySpaceError(
-            f"{parameter('missing', 'allow')} leaves out landmarks, but the space is {space}, whose coefficients hang "
-            "together: fit the curve to the points that are there, by space.fit(points, t)."
-        )
+    if missing == "allow":
+        check_landmarks(space, f"{parameter('missing', 'allow')} leaves out")
     return missing == "allow"
+
+
+def check_landmarks(space: Space, action: str) -> None:
+    """Refuse a space of curves for what acts on single landmarks."""
+    if not isinstance(space, Landmarks):
+        raise UnsupportedBySpaceError(
+            f"{action} landmarks, but the space is {space}, whose coefficients hang together: fit the curve to the "
+            "points that are there, by space.fit(points, t)."
+        )
 
 
 def unit_rows(Z: ArrayLike, name: str, space: Space, missing: str) -> ComplexArray:
@@ -45,9 +51,7 @@ def shared_pairs(first: ComplexArray, second: ComplexArray) -> tuple[ComplexArra
     shared = ~(np.isnan(first) | np.isnan(second))
     too_few = np.count_nonzero(shared, axis=1) < min(_MIN_SHARED, shared.shape[1])
     if too_few.any():
-        raise NonFiniteError(
-            f"z and w share fewer than three landmarks in {name_rows(too_few)}: too few to compare their shapes."
-        )
+        raise NonFiniteError(f"z and w share fewer than three landmarks in {name_rows(too_few)}: too few to compare.")
     return normalized_on(first, shared, "z"), normalized_on(second, shared, "w")
 
 

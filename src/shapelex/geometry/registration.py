@@ -233,37 +233,22 @@ def register(
     rotation, before, after = _compare(configurations, registered, targets, space)
     shared = targets[0] if len(targets) == 1 else None
     resampling = getattr(getattr(Z, "preparation", None), "resampling", None)
-    return Registration(
-        configurations=registered,
-        target=targets if shared is None else shared,
-        shift=shift,
-        is_reversed=changes.is_reversed,
-        is_mirrored=changes.is_mirrored,
-        rotation=rotation,
-        distance_before=before,
-        distance_after=after,
-        n_iter=n_iter,
-        converged=converged,
-        space=space,
-        preparation=None if shared is None else Preparation(resampling, shared, **changeable, subsample=subsample),
-    )
+    preparation = None if shared is None else Preparation(resampling, shared, **changeable, subsample=subsample)
+    target = targets if shared is None else shared
+    moved = registered, target, shift, changes.is_reversed, changes.is_mirrored
+    return Registration(*moved, rotation, before, after, n_iter, converged, preparation, space)
 
 
 def _given_targets(to: ArrayLike, n_shapes: int, space: Space) -> ComplexArray:
     targets, _ = read_configurations(to, space, "to")
     if len(targets) not in (1, n_shapes):
-        raise ShapeInputError(
-            f"{parameter('to')} has {len(targets)} shapes, but Z has {n_shapes}: give one, or one per shape."
-        )
+        raise ShapeInputError(f"{parameter('to')} must have one shape, or {n_shapes} as Z has, got {len(targets)}.")
     return space.preshapes(targets, "to")
 
 
 def _check_subsample(start: bool, space: Space) -> None:
     if not start:
-        raise ParameterError(
-            f"{parameter('subsample', True)} shifts start points by fractions of a point: it needs "
-            f"{parameter('start', True)}."
-        )
+        raise ParameterError(f"{parameter('subsample', True)} moves start points: it needs {parameter('start', True)}.")
     if not (isinstance(space, Landmarks) and space.closed):
         raise UnsupportedBySpaceError(
             f"subsample=True shifts landmarks of closed outlines, but the space is {space}: its control points move as "

@@ -118,7 +118,8 @@ def _describe_fit(learner: Learner, random_state: Any) -> dict[str, Any]:
         "shift": shapes.space.shift,
         "random_state": int(random_state) if isinstance(random_state, int | np.integer) else None,
     }
-    del described["n_threads"], described["device"]
+    for name in ("n_jobs", "n_threads", "device", "verbose"):
+        del described[name]
     for name, value in described.items():
         described[name] = as_plain(value)
         if isinstance(value, np.ndarray):

@@ -9,7 +9,7 @@ Nothing here depends on the Gram matrix of the space: it cancels from the update
 
 import logging
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from math import comb
 from typing import Any
 
@@ -28,7 +28,7 @@ from shapelex.learning import sampling
 from shapelex.learning.one_pass import PassSums, one_pass
 from shapelex.learning.sampling import check_enough, draw_index, draw_rows, initial_atoms, normalized, take_part
 from shapelex.shapes.storage import ArrayShapes, Shapes
-from shapelex.spaces.base import row_norms
+from shapelex.spaces.base import Space, row_norms
 
 logger = logging.getLogger("shapelex")
 
@@ -83,8 +83,27 @@ STABILITY_ROWS = 4000
 _N_CHANCE_PAIRS = 20
 
 
+@dataclass(eq=False, repr=False)
+class LearningParameters:
+    """Parameters of all estimators that learn dictionaries."""
+
+    n_atoms: int = 20
+    n_nonzero: int = 5
+    _: KW_ONLY
+    space: Space | None = None
+    coder: str = "auto"
+    tie: float | None = None
+    n_swaps: int | None = None
+    n_restarts: int = 1
+    max_iter: int = 100
+    tol: float = 1e-5
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: bool | int = False
+
+
 @dataclass(eq=False)
-class LearningOptions:
+class LearningOptions(LearningParameters):
     """What to learn and how.
 
     The parameters are those of :class:`~shapelex.ShapeDictionary`, but `init` is one of the names or whitened rows,
@@ -93,18 +112,10 @@ class LearningOptions:
     dictionary: ``"auto"``, where exact codes are slow.
     """
 
-    n_atoms: int
-    n_nonzero: int
-    coder: str = "auto"
     weight_penalty: float = 0.0
     distance: DistanceKind = "full"
     init: str | ComplexArray = "auto"
-    tie: float | None = None
     effort: float = 1
-    n_swaps: int | None = None
-    n_restarts: int = 1
-    max_iter: int = 100
-    tol: float = 1e-5
     batch_size: int | None = None
     n_threads: int | None = None
     device: str = "cpu"
@@ -137,9 +148,7 @@ class LearningOptions:
         if self.batch_size is not None and self.n_restarts != 1:
             raise ParameterError(f"learning from batches needs {parameter('n_restarts', 1)}, got {self.n_restarts}.")
         if not isinstance(self.device, str):
-            raise ParameterTypeError(
-                f'{parameter("device")} must be a string such as "cpu" or "cuda", got {self.device!r}.'
-            )
+            raise ParameterTypeError(f'{parameter("device")} must be text like "cpu" or "cuda", got {self.device!r}.')
         if self.n_swaps is None:
             self.n_swaps = round(SWAPS_PER_EFFORT * (self.effort - 1))
         self.is_fast = self.coder == "auto" and comb(self.n_atoms, self.n_nonzero) > AUTO_MAX_SUPPORTS

@@ -46,7 +46,7 @@ class IncompleteShapes(ArrayShapes):
         self, configurations: ComplexArray, space: Space, weights: FloatArray | None = None, name: str = "X"
     ) -> None:
         super().__init__(configurations, space, weights, name)
-        _, completed, present = incomplete_mean(self, weights=weights)
+        _, completed, present = incomplete_mean(self, "full", weights)
         self.configurations = np.where(present, configurations, np.nan).astype(self.dtype, copy=False)
         self._completed: ComplexArray = completed.astype(self.dtype, copy=False)
 
@@ -177,8 +177,7 @@ def initial_atoms(
     if not isinstance(init, str):
         if len(init) != n_atoms:
             raise ShapeInputError(
-                f"{parameter('init')} must be an array of {parameter('n_atoms', n_atoms)} rows, got {len(init)}; or "
-                "leave it out."
+                f"{parameter('init')} must be {parameter('n_atoms', n_atoms)} rows, got {len(init)}; or leave it out."
             )
         return init.astype(np.result_type(init.dtype, shapes.dtype))
     check_enough(shapes, n_atoms)

@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, product
 from typing import Any, Literal
 
@@ -18,15 +18,12 @@ from shapelex.estimators.base import as_generator
 from shapelex.estimators.dictionary_learning import AlignFirstDictionary
 from shapelex.estimators.folds import check_units, make_folds
 from shapelex.estimators.principal_components import ComplexPCA, TangentPCA
-from shapelex.estimators.shape_classifier import ShapeClassifier
 from shapelex.estimators.shape_dictionary import ShapeDictionary
 from shapelex.exceptions import ParameterError, ParameterTypeError
 from shapelex.geometry.distances import row_distances
-from shapelex.selection.tables import Column, Progress, Row, TidyTable, collect, print_percent
-from shapelex.shapes import ShapeSet
+from shapelex.selection.tables import Progress, Row, TidyTable, collect, print_percent
 from shapelex.shapes.opening import read_configurations
-from shapelex.spaces import Space
-from shapelex.spaces.base import row_norms
+from shapelex.spaces.base import Space, row_norms
 
 _MOST_NUMBERS = 10_000
 
@@ -218,8 +215,7 @@ def compare(
     units = check_units(groups, len(configurations))
     if cv is None and units is not None:
         raise ParameterError(
-            f"{parameter('groups')} need folds, but {parameter('cv', None)} holds out no shapes: set it, for example "
-            f"{parameter('cv', 5)}."
+            f"{parameter('groups')} need folds, but {parameter('cv', None)} holds out none: try {parameter('cv', 5)}."
         )
     held_out = [] if cv is None else make_folds(cv, len(configurations), units)
     folds = [(everything, everything), *held_out]
@@ -308,35 +304,5 @@ def check_counts(values: int | Iterable[int], name: str) -> list[int]:
     given = list(islice(values, _MOST_NUMBERS + 1)) if isinstance(values, Iterable) else [values]
     if not 1 <= len(given) <= _MOST_NUMBERS:
         found = "more" if given else "none"
-        raise ParameterError(
-            f"{parameter(name)} must hold at least one and at most {_MOST_NUMBERS} numbers, got {found}."
-        )
+        raise ParameterError(f"{parameter(name)} must hold 1 to {_MOST_NUMBERS} numbers, got {found}.")
     return sorted({check_count(one, 1, name) for one in given})
-
-
-def run_class_test(
-    shapes: ShapeSet, labels: Column, groups: Column | None, n_folds: int, seed: int, tell: Callable[[int, int], None]
-) -> dict[str, Column]:
-    """Fit a :class:`~shapelex.ShapeClassifier` without each fold in turn, and predict the shapes of the fold.
-
-    Every class must have at least as many shapes, or groups, as there are folds. Returns a table, as columns by name:
-    the class of each shape, the predicted one and its probability, and the fold, counted from 1, that held it out.
-    """
-    classes, numbers = np.unique(labels, return_inverse=True)
-    predicted = np.empty(len(labels), dtype=classes.dtype)
-    probability, fold = np.empty(len(labels)), np.empty(len(labels), dtype=np.int64)
-    folds = make_folds(n_folds, len(labels), groups, classes=numbers, seed=seed)
-    for number, (kept, held) in enumerate(folds):
-        tell(number, len(folds))
-        model = ShapeClassifier(space=shapes.space, random_state=seed)
-        model.fit(shapes[kept], labels[kept], None if groups is None else groups[kept])
-        found = model.predict_proba(shapes[held])
-        predicted[held], probability[held] = model.classes_[found.argmax(axis=1)], found.max(axis=1)
-        fold[held] = number + 1
-    return {"class": labels, "predicted": predicted, "probability": probability, "fold": fold}
-
-
-def count_units(labels: Column, groups: Column | None) -> dict[Any, int]:
-    """Return the number of shapes of each class, or of groups where there are any."""
-    units = np.arange(len(labels)) if groups is None else groups
-    return {name: len(np.unique(units[labels == name])) for name in np.unique(labels).tolist()}

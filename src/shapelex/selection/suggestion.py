@@ -198,10 +198,7 @@ def suggest(
     chosen = np.linspace(0, n_shapes - 1, n_used).round().astype(np.intp)
     units = check_units(groups, n_shapes)
     if cv is None:
-        raise ParameterError(
-            f"{parameter('cv')} must hold out some shapes, got None: give a number of folds, for example "
-            f"{parameter('cv', 3)}."
-        )
+        raise ParameterError(f"{parameter('cv')} must hold out some shapes, got None: try {parameter('cv', 3)}.")
     generator = as_generator(random_state)
     order, sorted_by = _describe_order(X, configurations, space, generator)
     is_shuffled = bool(sorted_by) and units is None and isinstance(cv, int | np.integer)

@@ -88,10 +88,8 @@ def open_storage(X: Any, space: Space | None, name: str) -> Shapes:
         return ArrayShapes(as_complex_rows(X, name=name), space, name=name)
     if isinstance(X, list | tuple) and X and all(map(_is_block, X)):
         # A Zarr array has no length. Tensors are copied to the host once, and not in every pass.
-        held = {
-            place: to_numpy(block) if is_tensor(block) else block for place, block in enumerate(X) if block.shape[0]
-        }
-        return storage.ListShapes([open_storage(held[place], None, f"{name}[{place}]") for place in held], space, name)
+        held = {n: to_numpy(block) if is_tensor(block) else block for n, block in enumerate(X) if block.shape[0]}
+        return storage.ListShapes([open_storage(held[n], None, f"{name}[{n}]") for n in held], space, name)
     if isinstance(X, Iterator):
         raise ArrayTypeError(
             f"{name} is a {type(X).__name__}, which gives its blocks only once, but they are needed repeatedly: "

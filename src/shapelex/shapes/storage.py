@@ -363,8 +363,7 @@ class StreamShapes(Shapes):
             following = next(self._iterator, None)
             if following is None:
                 raise ShapeInputError(
-                    f"{self.name} gave {len(self)} shapes at first, but only {self._first} later: it must give "
-                    "the same blocks every time."
+                    f"{self.name} gave {len(self)} shapes, but {self._first} later: it must give the same every time."
                 )
             self._block = following
         return self._first, self._block

@@ -31,9 +31,7 @@ def html_with_thumbnails(text: str, configurations: ComplexArray, space: Space, 
         curves = space.sample(rows, space.parameters(_CURVE_POINTS)) if is_sampled else rows
     except UnsupportedBySpaceError:
         return html_text(text)
-    drawn = [
-        _draw(curve, space.closed, captions[number]) for curve, number in zip(curves, chosen.tolist(), strict=True)
-    ]
+    drawn = [_draw(curve, space.closed, captions[number]) for curve, number in zip(curves, chosen, strict=True)]
     more = f"{len(chosen)} of {n_shapes} shapes" if len(chosen) < n_shapes else ""
     return (
         f'<div>{html_text(text)}<div style="display:flex;flex-wrap:wrap;gap:6px">{"".join(drawn)}</div>'

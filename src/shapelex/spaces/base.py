@@ -362,8 +362,7 @@ class Space(ABC):
         rows, is_single = as_configurations(points, name="points")
         if rows.shape[1] < self.n_coordinates:
             raise UndeterminedFitError(
-                f"points has {rows.shape[1]} points per curve, too few for {self.n_coordinates} coordinates: sample "
-                "more densely."
+                f"points has {rows.shape[1]} points per curve, too few for {self.n_coordinates} coordinates: give more."
             )
         parameters = arc_length_parameters(rows, self.closed) if t is None else as_numeric_array(t, "t")
         if parameters.shape not in (rows.shape, rows.shape[1:]):
@@ -444,8 +443,7 @@ class Space(ABC):
         if isinstance(own, Space) and not self._has_product_of(own):
             raise ShapeInputError(
                 f"{name} is in {own!r}, but is used in {self!r}, where its coordinates mean something else: read it "
-                f"into this space ({parameter('space=')}), or pass {name}.configurations to use the numbers as they "
-                "are."
+                f"into this space ({parameter('space=')}), or pass {name}.configurations to use its numbers as such."
             )
 
     def _has_product_of(self, other: "Space") -> bool:

@@ -16,6 +16,8 @@ _NODES_PER_PIECE = 32
 _NODES_TO_CHECK = 47
 _TOLERANCE = 1e-10
 
+RealFunction = Callable[[FloatArray], Any]
+
 
 class CustomSpace(Space):
     """Configurations with any Hermitian product and any shift.
@@ -41,12 +43,7 @@ class CustomSpace(Space):
     """
 
     def __init__(
-        self,
-        gram: ArrayLike,
-        shift: ArrayLike,
-        *,
-        basis: Callable[[FloatArray], Any] | None = None,
-        closed: bool = False,
+        self, gram: ArrayLike, shift: ArrayLike, *, basis: RealFunction | None = None, closed: bool = False
     ) -> None:
         matrix, vector = _as_finite(gram, "gram"), _as_finite(shift, "shift")
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
@@ -119,15 +116,13 @@ class CustomSpace(Space):
         """
         if self._functions is None:
             raise UnsupportedBySpaceError(
-                "This CustomSpace has no basis functions, so its configurations are not curves; "
-                "give CustomSpace a basis, or use BasisSpace."
+                "This CustomSpace has no basis functions, so it holds no curves: give it a basis, or use BasisSpace."
             )
         parameters = check_parameter_range(t, self.closed)
         values = as_numeric_array(self._functions(parameters), "basis(t)")
-        if values.shape != (len(parameters), self.n_coordinates):
-            raise ShapeInputError(
-                f"basis(t) must have shape ({len(parameters)}, {self.n_coordinates}), got {values.shape}."
-            )
+        shape = len(parameters), self.n_coordinates
+        if values.shape != shape:
+            raise ShapeInputError(f"basis(t) must have shape {shape}, got {values.shape}.")
         return values
 
 
@@ -162,11 +157,7 @@ class BasisSpace(CustomSpace):
     """
 
     def __init__(
-        self,
-        functions: Sequence[Callable[[FloatArray], Any]],
-        breakpoints: ArrayLike = (),
-        *,
-        closed: bool | None = None,
+        self, functions: Sequence[RealFunction], breakpoints: ArrayLike = (), *, closed: bool | None = None
     ) -> None:
         self._functions = tuple(functions)
         if len(self._functions) < 2:
@@ -182,7 +173,7 @@ class BasisSpace(CustomSpace):
         super().__init__(gram, shift, basis=self._functions, closed=closed)
 
     @property
-    def functions(self) -> tuple[Callable[[FloatArray], Any], ...]:
+    def functions(self) -> tuple[RealFunction, ...]:
         """The basis functions."""
         return tuple(self._functions)
 
@@ -256,9 +247,7 @@ class BasisSpace(CustomSpace):
         for number, function in enumerate(self.functions):
             values = _as_finite(function(parameters), f"functions[{number}](t)")
             if values.shape not in ((), parameters.shape):
-                raise SpaceError(
-                    f"functions[{number}] must take {len(parameters)} parameters to as many values, got {values.shape}."
-                )
+                raise SpaceError(f"functions[{number}](t) must have shape {parameters.shape}, got {values.shape}.")
             columns.append(np.broadcast_to(values, parameters.shape))
         return np.stack(columns, axis=1)
 

@@ -286,9 +286,7 @@ def check_parameter_range(t: ArrayLike, closed: bool) -> FloatArray:
     """Return curve parameters in [0, 1]; those of closed curves are taken modulo 1."""
     parameters = np.atleast_1d(as_numeric_array(t, "t"))
     if np.iscomplexobj(parameters) or parameters.ndim != 1:
-        raise ShapeInputError(
-            f"t must be a list of real parameters, got shape {parameters.shape}, dtype {parameters.dtype}."
-        )
+        raise ShapeInputError(f"t must be a list of real parameters, got {parameters.dtype} {parameters.shape}.")
     is_finite = np.isfinite(parameters)
     if not is_finite.all():
         raise NonFiniteError(f"t must be finite, but parameter {np.argmin(is_finite)} is not.")
@@ -411,9 +409,7 @@ def from_columns(X: ArrayLike, layout: ColumnLayout) -> ComplexArray:
     check_choice(layout, _LAYOUTS, "layout")
     array = _as_real(X, "X")
     if array.ndim < 1 or array.shape[-1] % 2:
-        raise RealLayoutError(
-            f"X must have an even number of columns (x and y of each point), got shape {array.shape}."
-        )
+        raise RealLayoutError(f"X must have an even number of columns, x and y of each point, got shape {array.shape}.")
     is_blocks, n_points = layout == "blocks", array.shape[-1] // 2
     split = array.reshape(*array.shape[:-1], *((2, n_points) if is_blocks else (n_points, 2)))
     return points_to_complex(split.swapaxes(-1, -2) if is_blocks else split)

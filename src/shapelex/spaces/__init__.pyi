@@ -1,0 +1,10 @@
+from .base import Space as Space
+from .custom import BasisSpace as BasisSpace
+from .custom import CustomSpace as CustomSpace
+from .points import BSpline as BSpline
+from .points import HermiteSpline as HermiteSpline
+from .points import Landmarks as Landmarks
+from .points import from_columns as from_columns
+from .points import from_points as from_points
+from .points import to_columns as to_columns
+from .points import to_points as to_points
