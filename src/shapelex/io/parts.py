@@ -22,6 +22,7 @@ from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import ABSENT, METADATA, Column, ColumnKind, SeriesNumbers, cast_column
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.set import join_blocks
+from shapelex.shapes.study import join_roles
 from shapelex.spaces import Landmarks, Space
 
 logger = logging.getLogger(__name__)
@@ -50,6 +51,7 @@ class Plan:
     notes: dict[str, None] = field(default_factory=dict)
     provenances: list[Mapping[str, Any]] = field(default_factory=list)
     preparation: Preparation | None = None
+    roles: Mapping[str, str | None] = field(default_factory=dict)
     added: Sequence[str] = ()
 
     def admit(self, part: ShapeSet, where: Where, *, are_records: bool) -> None:
@@ -64,6 +66,7 @@ class Plan:
             preparations = [one if one is None else replace(one, resampling=None) for one in preparations]
         try:
             self.preparation = join_preparations(preparations)
+            self.roles = join_roles([self.roles, part.roles])
         except ShapelexError as error:
             raise ShapeFileError(f"The files do not make up one set. {where(0)}: {error}") from error
         for name, column in part.columns.items():
@@ -281,7 +284,7 @@ class AssembledShapes:
         assert plan.space is not None
         self.space, self.dtype, self.column_types = plan.space, plan.dtype, plan.columns
         self.shape = plan.n_shapes, plan.space.n_coordinates
-        self.missing, self.preparation = missing, plan.preparation
+        self.missing, self.preparation, self.roles = missing, plan.preparation, plan.roles
         given = [dict(one) for one in plan.provenances if one]
         self.provenance: Mapping[str, Any] = given[0] if len(given) == 1 else {"parts": given} if given else {}
         self.notes = tuple(plan.notes)
@@ -308,6 +311,7 @@ class AssembledShapes:
                 notes=self.notes,
                 provenance=self.provenance,
                 preparation=self.preparation,
+                roles=self.roles,
             )
 
     def replace(self, **changes: Any) -> "AssembledShapes":

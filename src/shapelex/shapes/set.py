@@ -16,6 +16,7 @@ from shapelex.shapes.opening import open_storage
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.sheet import Sheet, label_by
 from shapelex.shapes.storage import ArrayShapes, Shapes
+from shapelex.shapes.study import Units, check_roles, find_units, join_roles, study_of
 from shapelex.shapes.summary import Summary
 from shapelex.shapes.thumbnails import html_text, html_with_thumbnails
 from shapelex.spaces import Landmarks, Space
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 _NOT_PREPARED = Preparation()
 _ARGUMENTS = ("configurations", "space", "ids", "labels", "sequence", "metadata",
-              "missing", "notes", "provenance", "preparation")  # fmt: skip
+              "missing", "notes", "provenance", "preparation", "roles")  # fmt: skip
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -66,6 +67,9 @@ class ShapeSet:
     preparation : Preparation, optional
         How the outlines were resampled and registered; by default they were not. Models check it, see "Start points
         and directions" in the guide. None stands for plain arrays, which are not checked.
+    roles : mapping of str to str or None, optional
+        Columns by their roles in the study, where these are not the usual ones of :attr:`study`: for example
+        ``{"unit": "animal"}``, or ``{"unit": None}`` for shapes that are independent of each other.
 
     Attributes
     ----------
@@ -99,6 +103,7 @@ class ShapeSet:
     notes: tuple[str, ...]
     provenance: Mapping[str, Any]
     preparation: Preparation | None
+    roles: Mapping[str, str | None]
 
     def __init__(
         self,
@@ -113,6 +118,7 @@ class ShapeSet:
         notes: Iterable[str] = (),
         provenance: Mapping[str, Any] | None = None,
         preparation: Preparation | None = _NOT_PREPARED,
+        roles: Mapping[str, str | None] | None = None,
     ) -> None:
         check_choice(missing, ("error", "allow"), "missing")
         given = choose_space(space, configurations)
@@ -124,10 +130,12 @@ class ShapeSet:
                 f"preparation has a mean of shape {mean.shape}, but the shapes are in {used!r}: give the preparation "
                 "of these shapes, or leave it out."
             )
+        columns = make_columns(rows.shape[0], {"ids": ids, "labels": labels, "sequence": sequence}, metadata)
         self.__dict__.update(
             configurations=rows,
             space=used,
-            columns=make_columns(rows.shape[0], {"ids": ids, "labels": labels, "sequence": sequence}, metadata),
+            columns=columns,
+            roles=check_roles(roles, columns.described()),
             missing=missing,
             notes=(notes,) if isinstance(notes, str) else tuple(map(str, notes)),
             provenance={} if provenance is None else dict(provenance),
@@ -153,6 +161,42 @@ class ShapeSet:
     def metadata(self) -> Mapping[str, Column]:
         """Further columns by their names."""
         return self.columns.metadata
+
+    @property
+    def study(self) -> dict[str, str]:
+        """Column of each role that the set has: ``id``, ``group``, ``unit``, ``side``, ``time``, ``frame``, …
+
+        Shapes of one *unit*, such as the frames of a recording, are not independent of each other: tests, intervals
+        and folds take them together. Time series are units, else the images (column ``image``) or files (``file``)
+        that shapes are from, where there are several and one of them has several shapes. `roles` of the set say
+        otherwise.
+        """
+        units = self.units()
+        return study_of(self.columns.described(), None if units is None else units.column, self.roles)
+
+    def units(self, unit: Any = "auto") -> Units | None:
+        """Find out which shapes are independent of each other.
+
+        Parameters
+        ----------
+        unit : "auto", str, array_like of shape (n_shapes,) or None
+            Those of the :attr:`study` by default; a column, or values, of shapes that belong together; None for shapes
+            that are independent.
+
+        Returns
+        -------
+        Units or None
+            Printed, it says what the units are; ``numbers`` has the unit of each shape, such as for the ``groups`` of a
+            cross-validation. None where every shape is a unit.
+
+        Examples
+        --------
+        >>> import shapelex as sx
+        >>> shapes = sx.ShapeSet([[0, 1, 1j], [0, 2, 2j], [0, 1, 3j]], metadata={"image": ["a", "a", "b"]})
+        >>> print(shapes.units())
+        3 shapes from 2 images; images are the independent units
+        """
+        return find_units(self.columns.described(), unit, self.roles)
 
     @property
     def column_types(self) -> dict[str, np.dtype[Any]]:
@@ -565,6 +609,7 @@ def _join_sets(parts: Sequence[ShapeSet], *, series_go_on: bool) -> ShapeSet:
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         provenance=first.provenance if has_one_origin else {"parts": [dict(part.provenance) for part in parts]},
         preparation=join_preparations(part.preparation for part in parts),
+        roles=join_roles(part.roles for part in parts),
     )
 
 
@@ -578,11 +623,7 @@ def description_columns(shapes: ShapeSet, is_known: Callable[[str], bool] = lamb
 
     The names of metadata that are known as something else begin with ``meta``.
     """
-    own = {"id": shapes.ids, "label": shapes.labels, "sequence": shapes.sequence}
-    columns = {name: column for name, column in own.items() if column is not None}
-    for name, column in shapes.metadata.items():
-        columns[f"meta {name}" if name in own or is_known(name) else name] = column
-    return columns
+    return dict(shapes.columns.described(is_known))
 
 
 def _as_rows(configurations: Any, space: Space | None, missing: str) -> Any:
