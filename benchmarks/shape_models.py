@@ -100,7 +100,7 @@ def _large_model() -> tuple[float, int]:
 def _level_rows() -> list[list[str]]:
     """Return how often tests find an effect where there is none."""
     options: dict[str, dict[str, Any]] = {
-        "animals permuted, blocks='animal'": {"blocks": "animal"},
+        "means of animals, unit='animal'": {"unit": "animal"},
         "images permuted": {},
     }
     counts = dict.fromkeys([*options, "interaction in unequal groups, type 2"], 0)

@@ -61,7 +61,7 @@ class Columns(Mapping[str, Column]):
         return Columns({name.removeprefix(METADATA): source for name, source in own.items()})
 
     def described(self, is_known: Callable[[str], bool] = lambda _: False) -> "Columns":
-        """Return the columns by the names that users know; of metadata with such a name, or a known one, after ``meta``."""
+        """Return the columns by the names that users know; metadata that is named like others has ``meta`` first."""
         own = {_OWN_NAMES[name]: self.sources[name] for name in ROLES if name in self.sources}
         for name, source in self.metadata.sources.items():
             own[f"meta {name}" if name in _OWN_NAMES.values() or is_known(name) else name] = source

@@ -164,7 +164,7 @@ class ShapeSet:
 
     @property
     def study(self) -> dict[str, str]:
-        """Column of each role that the set has: ``id``, ``group``, ``unit``, ``side``, ``time``, ``frame``, …
+        """Columns by their roles: ``id``, ``group``, ``unit``, ``side``, ``time``, ``frame``, ``scale`` and ``file``.
 
         Shapes of one *unit*, such as the frames of a recording, are not independent of each other: tests, intervals
         and folds take them together. Time series are units, else the images (column ``image``) or files (``file``)

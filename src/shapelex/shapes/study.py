@@ -84,9 +84,7 @@ def choose_unit(n_units: Mapping[str, int], n_shapes: int, roles: Roles) -> str 
     """
     if "unit" in roles:
         return roles["unit"]
-    return next(
-        (name for name, count in n_units.items() if count < n_shapes and (count > 1 or name == SERIES)), None
-    )
+    return next((name for name, count in n_units.items() if count < n_shapes and (count > 1 or name == SERIES)), None)
 
 
 def unit_values(name: str, column: Column) -> Column:
@@ -110,8 +108,8 @@ def find_units(columns: Mapping[str, Any], unit: Any, roles: Roles | None) -> Un
         return None if chosen is None else Units(chosen, found[chosen])
     if unit not in columns:
         raise ShapeInputError(
-            f"{parameter('unit')} names {unit!r}, which is not a column of the shapes{did_you_mean(unit, columns)}: the "
-            f"columns are {', '.join(map(str, columns))}."
+            f"{parameter('unit')} names {unit!r}, which is not a column of the shapes{did_you_mean(unit, columns)}: "
+            f"they have {', '.join(map(str, columns))}."
         )
     return Units(unit, unit_values(unit, np.asarray(columns[unit])))
 

@@ -21,9 +21,8 @@ from shapelex.statistics.formulas import make_design, parse_formula
 from shapelex.statistics.linear_model import moved_parts, orthonormal_basis, reduce_columns
 from shapelex.statistics.model_checks import RESIDUALS
 from shapelex.statistics.models import ShapeLinearModel, fit_model
-from shapelex.statistics.permutations import as_seed, block_exchange, p_values
+from shapelex.statistics.permutations import Exchange, as_seed, block_exchange, p_values
 from shapelex.statistics.results import Result, Sample, format_table, plural, sample_of
-from shapelex.statistics.terms import Exchanges
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -273,8 +272,7 @@ def _fit(used: AlignedShapes, has_replicates: bool, permutations: int, seed: int
     design = make_design(parsed, table[names])
     error = {INDIVIDUAL: BOTH, SIDE: BOTH} if has_replicates else {}
     plain = AlignedShapes(used.coordinates, table, used.rows, used.dropped, used.space, used.mean, used.remarks)
-    exchanges = Exchanges(len(table), None, None)
-    return fit_model(formula, plain, design, exchanges, permutations=permutations, seed=seed, error=error)
+    return fit_model(formula, plain, design, Exchange(len(table)), permutations=permutations, seed=seed, error=error)
 
 
 def _check_pairs(pairs: ArrayLike, space: Space) -> IntArray:

@@ -15,7 +15,7 @@ from shapelex._validation import check_count, is_data_frame
 from shapelex.exceptions import ShapeInputError
 from shapelex.statistics.data import ShapeInput, as_groups, check_magnitude, check_values, read_input
 from shapelex.statistics.linear_model import reduce_columns
-from shapelex.statistics.permutations import Exchange, as_seed, p_values, plain_exchange
+from shapelex.statistics.permutations import Exchange, as_seed, p_values
 from shapelex.statistics.results import Result, Sample, plural
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def two_block_pls(
     dropped = {int(row): "missing entries" for row in np.flatnonzero(~is_used)}
     tables = [_centered(block, rows, aligned, name) for block, name in ((first, "a"), (second, "b"))]
     codes = None if strata is None else as_groups(read_strata(strata, len(is_used)).iloc[rows])[0]
-    exchange = plain_exchange(len(rows), codes)
+    exchange = Exchange(len(rows), codes)
     mine, theirs = (reduce_columns(table) for table in tables)
     found = permuted_correlations(mine, theirs, exchange, permutations, as_seed(random_state))
     left, values, right = np.linalg.svd(tables[0].T @ tables[1] / (len(rows) - 1), full_matrices=False)

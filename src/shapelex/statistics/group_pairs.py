@@ -185,16 +185,15 @@ def pairwise(
     values = None if covariate is None else covariate_of(fit, covariate)
     operator = mean_operator(fit, codes) if values is None else slope_operator(fit, codes, values)
     basis, null_name = null_basis(fit, null)
-    exchange = fit.exchanges.of(np.eye(len(names))[codes])
     pairs = np.array(list(combinations(range(len(names)), 2))).T
     columns: dict[str, Any] = {"first": [names[i] for i in pairs[0]], "second": [names[i] for i in pairs[1]]}
-    found = pair_statistics(fit, operator, basis, exchange, pairs)
+    found = pair_statistics(fit, operator, basis, fit.exchange, pairs)
     wanted = {"d": "P"} if values is None else {"d": "P", "angle": "P_angle", "length": "P_length"}
     for name, p_name in wanted.items():
         columns[name], columns[p_name] = found[name][:, 0], p_values(found[name])
         if name == "d":
             columns["P_corrected"] = corrected(columns["P"], correction)
-    variances = permuted_variances(fit.residuals, codes, exchange, fit.settings)
+    variances = permuted_variances(fit.residuals, codes, fit.exchange, fit.settings)
     differences = np.abs(variances[pairs[0]] - variances[pairs[1]])
     is_single = (np.bincount(codes) < 2)[pairs].any(axis=0)
     columns["variance_difference"] = np.where(is_single, np.nan, differences[:, 0])
@@ -258,10 +257,10 @@ def covariate_of(fit: ShapeLinearModel, covariate: Any) -> FloatArray:
 def mean_operator(fit: ShapeLinearModel, codes: IntArray) -> FloatArray:
     """Return the matrix that gives least-squares means of groups from rows, shape (n_groups, n_rows)."""
     frame = fit.shapes.table.reset_index(drop=True).copy()
-    for name in frame.columns:
-        if name not in fit.design.categorical:
-            frame[name] = float(frame[name].mean())
-    rows = design_rows(fit, frame) if len(frame.columns) else fit.design.matrix
+    numeric = [name for name in frame.columns if name not in fit.design.categorical]
+    for name in numeric:
+        frame[name] = float(frame[name].mean())
+    rows = design_rows(fit, frame) if numeric else fit.design.matrix
     indicator = np.eye(int(codes.max()) + 1)[codes]
     averages = (indicator / indicator.sum(axis=0)).T @ rows
     operator: FloatArray = averages @ fit.solver

@@ -130,9 +130,9 @@ def term_statistics(
     scores: FloatArray, term: TermModel, permutations: int, seed: int, *, full: bool = False
 ) -> FloatArray:
     """Return Pillai, Wilks, Hotelling–Lawley and Roy of a term, for the data and for all permutations."""
-    # The rank of the residuals of the full model, whose basis lacks the intercept unless blocks are exchanged.
+    # The rank of the residuals of the full model, whose basis lacks the intercept.
     rank = len(scores) - 1 - term.basis.shape[1]
-    is_regular = term.exchange.unit_of is None and scores.shape[1] <= rank
+    is_regular = scores.shape[1] <= rank
     if is_regular:
         # The statistics do not depend on the scales of the components, but rounding does.
         scores = scores / np.linalg.norm(scores, axis=0)
@@ -170,25 +170,16 @@ def _regular_roots(residuals: FloatArray, term: TermModel, permutations: int, se
 def _products(
     residuals: FloatArray, term: TermModel, permutations: int, seed: int
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield products with the basis, ``(n_part, n_full, p)``, and the total cross-products of the permuted residuals.
-
-    The cross-products are ``(p, p)`` where permutations leave them the same, else ``(n_part, p, p)``.
-    """
+    """Yield products with the basis, ``(n_part, n_full, p)``, and the total cross-products of the residuals."""
     moved = moved_parts(term.basis, residuals, term.exchange)
     p = residuals.shape[1]
     step = max(1, _MOST_ENTRIES // (p * p))
-    units = term.exchange.unit_of
-    within = None if units is None else residuals - moved.rows[units]
     with single_blas_thread():
         for chunk in term.exchange.chunks(permutations, seed):
             for start in range(0, len(chunk), step):
                 indices = chunk[start : start + step]
                 found = np.concatenate([part for part, _ in moved.products(indices)], axis=1).transpose(1, 0, 2)
-                if units is None or within is None:
-                    yield found, residuals.T @ residuals
-                else:
-                    permuted = moved.rows[indices][:, units] + within
-                    yield found, permuted.transpose(0, 2, 1) @ permuted
+                yield found, residuals.T @ residuals
 
 
 def _roots(products: FloatArray, total: FloatArray, df: int) -> FloatArray:
