@@ -26,6 +26,7 @@ from shapelex.cli.screen import Screen
 from shapelex.cli.shape_files import claim_shapes, write_shapes
 from shapelex.cli.shapes import is_registered, make_space, read_shapes, reading_options
 from shapelex.cli.stored import assembled_shapes, open_if_large, open_stored_shapes
+from shapelex.cli.units import UnitOption, with_unit
 
 
 class SpaceName(StrEnum):
@@ -91,6 +92,7 @@ def import_shapes(
     label: Annotated[
         str | None, typer.Option("--label", help="Column that becomes the label.", show_default=False)
     ] = None,
+    unit: UnitOption = None,
     fps: Annotated[
         float | None,
         typer.Option(
@@ -166,6 +168,7 @@ def import_shapes(
             shapes = exclude_shapes(shapes, exclusion)
         if register:
             shapes, _ = register_shapes(shapes, model_set, reflection, seed, screen, start=closed is not False)
+        shapes = with_unit(shapes, unit)
         run = record_run(seed, (*inputs, *(one for one in (like, labels, exclude) if one is not None)))
         with screen.progress("writing"):
             write_shapes(shapes, target, run, force, safe_cells=safe_cells)

@@ -25,6 +25,7 @@ from shapelex.estimators.outline_registration import OutlineRegistration
 from shapelex.estimators.shape_dictionary_classifier import ProbabilityClassifier, check_labels, number_classes
 from shapelex.exceptions import ShapeInputError
 from shapelex.files.schema import Array, Fields, Labels, Part, Schema
+from shapelex.shapes.set import fold_groups
 from shapelex.spaces import Landmarks, Space
 
 _BLOCK_ROWS = 2048
@@ -209,7 +210,8 @@ class ShapeClassifier(ProbabilityClassifier):
         y : array_like of shape (n_shapes,), optional
             Labels: text or integers. By default those of the set `X`.
         groups : array_like of shape (n_shapes,), optional
-            Shapes of the same group, such as the two wings of an insect, stay in one fold.
+            Shapes of the same group, such as the two wings of an insect, stay in one fold. By default the units of the
+            set `X`, see :attr:`ShapeSet.study`.
 
         Returns
         -------
@@ -233,7 +235,7 @@ class ShapeClassifier(ProbabilityClassifier):
                 "another class."
             )
         self.classes_, numbers = number_classes(labels)
-        units = check_units(groups, len(configurations))
+        units = check_units(fold_groups(X, groups, one_is_none=False), len(configurations))
         self._seed, fold_seed = (int(number) for number in generator.integers(2**31, size=2))
         self._shapes, self._numbers, self._sample = configurations, numbers, _sample_rows(numbers, generator)
         sampled = numbers[self._sample]

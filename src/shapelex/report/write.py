@@ -43,7 +43,7 @@ def write_report(
     tested: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
     by: str | None = None,
-    within: str | None = None,
+    unit: Any = "auto",
 ) -> Path:
     """Write one HTML page to explore a dictionary and the shapes it codes.
 
@@ -94,9 +94,9 @@ def write_report(
         Column whose groups are compared: whether they differ in shape, and in the use and weight of each atom, as
         :func:`shapelex.statistics.atom_tests` tests it. By default labels are compared where there are 2 to 12, each of
         at least 5 shapes.
-    within : str, optional
-        Column of strata such as the animal, within which shapes are exchanged; see
-        :func:`shapelex.statistics.atom_tests`.
+    unit : str, array_like or None, default "auto"
+        Which shapes are not independent, such as those of one animal: means of units are compared, as in
+        :func:`shapelex.statistics.shape_lm`.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def write_report(
         tested=tested,
         provenance=provenance,
         by=by,
-        within=within,
+        unit=unit,
     )
     for remark in payload.get("tested", {}).get("remarks", ()):
         _log.warning("note: %s", remark)

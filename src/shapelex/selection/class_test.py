@@ -8,24 +8,25 @@ import numpy as np
 from shapelex.estimators.folds import make_folds
 from shapelex.estimators.shape_classifier import ShapeClassifier
 from shapelex.shapes import ShapeSet
+from shapelex.shapes.set import fold_groups
 
 
 def run_class_test(
     shapes: ShapeSet,
     labels: np.ndarray[Any, Any],
-    groups: np.ndarray[Any, Any] | None,
     n_folds: int,
     seed: int,
     tell: Callable[[int, int], None],
 ) -> dict[str, np.ndarray[Any, Any]]:
     """Fit a :class:`~shapelex.ShapeClassifier` without each fold in turn, and predict the shapes of the fold.
 
-    Every class must have at least as many shapes, or groups, as there are folds. Returns a table, as columns by name:
-    the class of each shape, the predicted one and its probability, and the fold, counted from 1, that held it out.
+    Every class must have at least as many shapes, or units of the set, as there are folds. Returns a table, as columns
+    by name: the class of each shape, the predicted one and its probability, and the fold that held it out, from 1.
     """
     classes, numbers = np.unique(labels, return_inverse=True)
     predicted = np.empty(len(labels), dtype=classes.dtype)
     probability, fold = np.empty(len(labels)), np.empty(len(labels), dtype=np.int64)
+    groups = fold_groups(shapes, None, one_is_none=False)
     folds = make_folds(n_folds, len(labels), groups, classes=numbers, seed=seed)
     for number, (kept, held) in enumerate(folds):
         tell(number, len(folds))
@@ -37,7 +38,8 @@ def run_class_test(
     return {"class": labels, "predicted": predicted, "probability": probability, "fold": fold}
 
 
-def count_units(labels: np.ndarray[Any, Any], groups: np.ndarray[Any, Any] | None) -> dict[Any, int]:
-    """Return the number of shapes of each class, or of groups where there are any."""
+def count_units(labels: np.ndarray[Any, Any], shapes: ShapeSet) -> dict[Any, int]:
+    """Return the number of shapes of each class, or of units where there are any."""
+    groups = fold_groups(shapes, None, one_is_none=False)
     units = np.arange(len(labels)) if groups is None else groups
     return {name: len(np.unique(units[labels == name])) for name in np.unique(labels).tolist()}

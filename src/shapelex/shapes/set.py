@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice, check_count, check_finite, check_names
 from shapelex.exceptions import EmptySetError, ShapeInputError
@@ -624,6 +625,26 @@ def description_columns(shapes: ShapeSet, is_known: Callable[[str], bool] = lamb
     The names of metadata that are known as something else begin with ``meta``.
     """
     return dict(shapes.columns.described(is_known))
+
+
+def fold_groups(X: Any, groups: Any, *, one_is_none: bool = True) -> Any:
+    """Return what is held out together: `groups` where they are given, else the units of a set; None for all else.
+
+    A set that is a single unit has no groups to hold out; otherwise it is refused.
+    """
+    units = X.units() if groups is None and isinstance(X, ShapeSet) else None
+    if units is None:
+        return groups
+    alone = f"{parameter('unit', None)} treats shapes as independent (in Python the roles of a set: {{'unit': None}})"
+    if any(value != value or value == "" for value in units.values.tolist()):
+        raise ShapeInputError(f"some shapes have no value in {units.column}, which says what is independent: fill it "
+                              f"in, or leave these shapes out. {alone}.")  # fmt: skip
+    numbers = units.numbers
+    if numbers.max() > 0:
+        return numbers
+    if one_is_none:
+        return None
+    raise ShapeInputError(f"{units}: none can be held out. {alone}.")
 
 
 def _as_rows(configurations: Any, space: Space | None, missing: str) -> Any:

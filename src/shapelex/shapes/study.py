@@ -97,8 +97,8 @@ def find_units(columns: Mapping[str, Any], unit: Any, roles: Roles | None) -> Un
 
     `unit` is a column, values, None, or ``"auto"`` for those of the set, whose `roles` are None for plain arrays.
     """
-    if unit is None:
-        return None
+    if unit is None or isinstance(unit, Units):
+        return unit
     if not isinstance(unit, str):
         return Units("unit", np.asarray(unit))
     if unit == "auto":
@@ -131,8 +131,7 @@ def check_roles(roles: Roles | None, names: Iterable[str]) -> dict[str, str | No
         if column is not None and column not in known:
             raise ShapeInputError(
                 f"the {role} of the study is {column!r}, which is not a column of the shapes"
-                f"{did_you_mean(str(column), known)}: the columns are {', '.join(known)}. Give others with "
-                f"{parameter('roles=')}."
+                f"{did_you_mean(str(column), known)}: they have {', '.join(known)}."
             )
     return given
 

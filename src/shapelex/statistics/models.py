@@ -15,7 +15,8 @@ from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_choice, check_count, removed_arguments
 from shapelex.exceptions import ShapeInputError
 from shapelex.statistics.data import SIZE, AlignedShapes, as_groups, join_columns, read_input
-from shapelex.statistics.formulas import Design, make_design, parse_formula
+from shapelex.statistics.formulas import INTERCEPT, Design, make_design, parse_formula
+from shapelex.statistics.grouping import group_units
 from shapelex.statistics.linear_model import SumsOfSquares, TermModel, least_squares, orthonormal_basis, permuted_sums
 from shapelex.statistics.model_checks import RESIDUALS, check_df, check_error, check_sizes, remarks_on
 from shapelex.statistics.permutations import BLOCKS, Exchange, as_seed, effect_sizes, p_values
@@ -362,6 +363,19 @@ def shape_lm(
         sum_type=sum_type,
         method=method,
     )
+
+
+def fit_groups(shapes: AlignedShapes, column: str, *, permutations: int, seed: int) -> ShapeLinearModel:
+    """Return the model whose only term are the groups of a column of the table; no formula has to be read for it."""
+    grouping = group_units(shapes.table[column], unit=shapes.noun)
+    members = (grouping.groups[:, None] == np.arange(len(grouping.names))).astype(np.float64)
+    # Relative to the first group.
+    matrix = np.hstack([np.ones((len(members), 1)), members[:, 1:]])
+    places = {INTERCEPT: np.array([0]), column: np.arange(1, matrix.shape[1])}
+    own = frozenset({column})
+    design = Design((column,), matrix, (INTERCEPT, *grouping.names[1:]), places, {column: own}, own, None)
+    formula = f"shape ~ {column if column.isidentifier() else f'`{column}`'}"
+    return fit_model(formula, shapes, design, Exchange(len(matrix)), permutations=permutations, seed=seed)
 
 
 def fit_model(
