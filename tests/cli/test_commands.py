@@ -43,7 +43,7 @@ WORK = {
     "suggest": "suggest",
     "report": "report.write_report",
     "info": "read",
-    "replay": "store.provenance.read_run",
+    "replay": "files.provenance.read_run",
     "warmup": "ShapeDictionary.fit",
 }
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike
-from shapelex._validation import check_count, check_flag
+from shapelex._validation import check_count, check_flag, removed_arguments
 from shapelex.estimators import ShapeDictionary
 from shapelex.exceptions import ParameterError, ParameterTypeError
 from shapelex.files.atomic import real_path, write_atomically
@@ -26,6 +26,7 @@ _log = logging.getLogger(__name__)
 _READ_PER_SHOWN = 10
 
 
+@removed_arguments(within="unit= says what is independent")
 def write_report(
     model: ShapeDictionary,
     X: Any,

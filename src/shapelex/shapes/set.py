@@ -636,9 +636,10 @@ def fold_groups(X: Any, groups: Any, *, one_is_none: bool = True) -> Any:
     if units is None:
         return groups
     alone = f"{parameter('unit', None)} treats shapes as independent (in Python the roles of a set: {{'unit': None}})"
-    if any(value != value or value == "" for value in units.values.tolist()):
-        raise ShapeInputError(f"some shapes have no value in {units.column}, which says what is independent: fill it "
-                              f"in, or leave these shapes out. {alone}.")  # fmt: skip
+    n_unknown = sum(value != value or value == "" for value in units.values.tolist())
+    if n_unknown:
+        raise ShapeInputError(f"{n_unknown} of {len(X)} shapes have no value in {units.column}, which says what is "
+                              f"independent: fill it in, or leave these shapes out. {alone}.")  # fmt: skip
     numbers = units.numbers
     if numbers.max() > 0:
         return numbers

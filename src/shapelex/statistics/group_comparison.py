@@ -145,8 +145,8 @@ def _as_categories(column: Any, name: str) -> list[str]:
     if column.dtype.kind == "f" and any(value == value and value != int(value) for value in column.tolist()):
         term = name if name.isidentifier() else f"`{name}`"
         raise ShapeInputError(
-            f"{name} has fractional numbers, no groups: test it as a covariate by {parameter('formula', f'~ {term}')}, "
-            f"without {parameter('by')}."
+            f"{parameter('by', name)} has fractional numbers, no groups: test it as a covariate by "
+            f"{parameter('formula', f'~ {term}')}, without {parameter('by')}."
         )
     return ["" if value is None or value != value else str(value) for value in column.tolist()]
 
