@@ -177,7 +177,7 @@ def trajectories(
     basis, null_name = null_basis(fit, null)
     pairs = np.array(list(combinations(range(n_groups), 2))).T
     lengths, angles, forms = [], [], []
-    for vectors in permuted_vectors(fit, operator, basis, fit.exchange):
+    for vectors in permuted_vectors(fit, operator, basis):
         paths = vectors.reshape(len(vectors), n_groups, n_points, -1)
         lengths.append(np.linalg.norm(np.diff(paths, axis=2), axis=3).sum(axis=2))
         directions = path_directions(paths)

@@ -1,4 +1,4 @@
-"""Random permutations of shapes, of blocks of shapes, and within strata; and the P values that follow.
+"""Random permutations of shapes or units, also within strata, and the P values that follow.
 
 Input: what may be exchanged. Output: index arrays in chunks, the identity first, the same for the same seed.
 """
@@ -33,13 +33,10 @@ class Exchange:
         Number of units.
     strata : ndarray of int, shape (n_units,), optional
         Stratum of each unit: units are exchanged within their stratum only.
-    unit_of : ndarray of int, shape (n_rows,), optional
-        Unit of each row, where units are blocks of rows; each row is a unit when not given.
     """
 
     n_units: int
     strata: IntArray | None = None
-    unit_of: IntArray | None = None
 
     def chunks(self, permutations: int, random_state: Any) -> Iterator[IntArray]:
         """Yield index arrays ``(n_chunk, n_units)``: in row ``b``, unit ``i`` gets what unit ``index[b, i]`` had.
@@ -68,12 +65,6 @@ class Exchange:
             members = np.flatnonzero(self.strata == stratum)
             indices[:, members] = rng.permuted(indices[:, members], axis=1)
         return indices
-
-
-def block_exchange(blocks: IntArray, strata: IntArray) -> Exchange:
-    """Return the exchange of whole blocks of rows within strata; a block is in one stratum."""
-    first = np.unique(blocks, return_index=True)[1]
-    return Exchange(len(first), strata[first], blocks)
 
 
 def at_least(statistics: FloatArray, observed: FloatArray | float) -> BoolArray:
