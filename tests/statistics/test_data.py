@@ -257,7 +257,7 @@ def pairs(*arguments, right="x + group", **options):
         (lambda: st.local_test(SHAPES[:6], ["a"] * 5 + ["b"]), ShapeInputError, "'b' has one"),
         (lambda: st.local_test(SHAPES[:6], ["a", "b"]), ShapeInputError, "6 shapes"),
         # Codes.
-        (lambda: st.atom_tests(CODES, [""] * 40), ShapeInputError, "all 40 shapes are without groups"),
+        (lambda: st.atom_tests(CODES, [""] * 40), ShapeInputError, "all 40 shapes miss something"),
         (lambda: st.atom_tests(CODES, GROUPS, model=sx.ShapeDictionary()), ParameterTypeError, "a fitted dictionary"),
         (lambda: st.atom_tests(CODES[0], GROUPS), CodesError, "matrix"),
         (lambda: st.atom_tests(np.full((4, 2), np.nan), GROUPS[:4]), CodesError, "finite"),

@@ -101,6 +101,22 @@ def test_models_are_those_of_the_means_of_units():
     )
 
 
+def test_units_are_left_out_and_permuted_as_a_whole():
+    cells = make_cells(0, effect=0.4)
+    found, alone = (st.discriminants(cells, "treatment", unit=unit) for unit in ("auto", None))
+    assert found.accuracy < alone.accuracy
+    assert found.n_used == alone.n_used == 96
+    with pytest.raises(ShapeInputError, match="at least two images each"):
+        st.discriminants(cells[:24], "treatment")
+    # Measurements that differ between images only, at random.
+    other = np.random.default_rng(0).normal(size=(12, 2))[cells.metadata["image"]]
+    found, alone = (st.two_block_pls(cells, other, unit=unit, permutations=199) for unit in ("auto", None))
+    assert found.p > 0.05 > alone.p
+    assert len(found.first_scores) == 12
+    by_values = st.two_block_pls(other, cells.configurations, unit=cells.metadata["image"], permutations=199)
+    assert by_values.r == pytest.approx(found.r)
+
+
 def test_atoms_are_compared_by_the_averages_of_units():
     rng = np.random.default_rng(0)
     units, groups = np.repeat(np.arange(10), 4), np.repeat(["a", "b"], 20)

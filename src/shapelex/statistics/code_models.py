@@ -8,12 +8,11 @@ from scipy.stats import false_discovery_control
 
 from shapelex._messages import parameter
 from shapelex._typing import ComplexArray
-from shapelex._validation import check_count, name_rows, removed_arguments
+from shapelex._validation import check_count, removed_arguments
 from shapelex.exceptions import CodesError, ParameterError, ShapeInputError
-from shapelex.shapes.study import Units
 from shapelex.spaces import Landmarks, Space
 from shapelex.statistics.code_input import CodeInput, read_code_input
-from shapelex.statistics.data import UNIT, AlignedShapes, as_groups, as_real, is_missing
+from shapelex.statistics.data import AlignedShapes, as_groups, as_real
 from shapelex.statistics.formulas import make_design, parse_formula
 from shapelex.statistics.linear_model import permuted_sums
 from shapelex.statistics.models import ShapeLinearModel, f_statistics, fit_model
@@ -234,7 +233,7 @@ def code_lm(
     needed = {name: given.columns[name] for name in names}
     if strata is not None:
         needed["strata"] = given.column(strata, "strata")
-    used = _complete(given, needed, given.units(unit))
+    used = _complete(given, needed, unit)
     exchange = Exchange(len(used.table), None if strata is None else as_groups(used.table.pop("strata"))[0])
     design = make_design(parsed, used.table, centered_contrasts=sum_type == 3)
     fit = fit_model(formula, used, design, exchange, permutations=permutations, seed=seed, sum_type=sum_type)
@@ -249,26 +248,16 @@ def code_lm(
     )
 
 
-def _complete(given: CodeInput, needed: "dict[str, pd.Series]", units: Units | None) -> AlignedShapes:
+def _complete(given: CodeInput, needed: "dict[str, pd.Series]", unit: Any) -> AlignedShapes:
     """Return weights in the common pose of the shapes that have all covariates, or their averages over units."""
     import pandas as pd
 
-    own = {} if units is None else {UNIT: pd.Series(units.values)}
-    is_without = {name: is_missing(column) for name, column in {**needed, **own}.items()}
-    is_dropped = np.logical_or.reduce([np.zeros(len(given), dtype=bool), *is_without.values()])
-    rows = np.flatnonzero(~is_dropped)
-    if not len(rows):
-        raise ShapeInputError(f"all {len(given)} shapes miss one of {', '.join(is_without)}.")
-    dropped = {
-        int(row): ", ".join(f"no {name}" for name, missing in is_without.items() if missing[row])
-        for row in np.flatnonzero(is_dropped)
-    }
-    remarks = (f"{len(dropped)} of {len(given)} shapes left out: {name_rows(is_dropped)}.",) if dropped else ()
+    rows, dropped, remarks, units = given.complete(needed, unit)
     posed = given.in_common_pose()[rows]
     table = pd.DataFrame({name: column.to_numpy()[rows] for name, column in needed.items()}, index=rows)
     # Weights are plain numbers: the product of landmarks is the plain one.
-    used = AlignedShapes(as_real(posed), table, rows, dropped, Landmarks(given.n_atoms), posed.mean(axis=0), remarks)
-    return used.averaged(None if units is None else units.take(rows))
+    space, mean = Landmarks(given.n_atoms), posed.mean(axis=0)
+    return AlignedShapes(as_real(posed), table, rows, dropped, space, mean, tuple(remarks)).averaged(units)
 
 
 def _atom_table(fit: ShapeLinearModel, n_atoms: int, permutations: int, seed: int) -> "pd.DataFrame":

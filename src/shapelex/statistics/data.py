@@ -105,6 +105,28 @@ class Columns:
         units = find_units(self.columns, unit, self.roles)
         return None if units is None else Units(units.column, self.column(units.values, UNIT).to_numpy())
 
+    def complete(
+        self, needed: "Mapping[str, pd.Series]", unit: Any, reasons: Mapping[str, BoolArray] | None = None
+    ) -> tuple[IntArray, dict[int, str], list[str], Units | None]:
+        """Return the rows that miss nothing, the others with the reasons, a remark on these, and the units of the rows.
+
+        `reasons` are reasons to leave out rows, other than missing entries.
+        """
+        units = self.units(unit)
+        entries = {**needed, **({} if units is None else {UNIT: self.column(units.values, UNIT)})}
+        bad = {**(reasons or {}), **{f"no {name}": is_missing(column) for name, column in entries.items()}}
+        is_dropped = np.logical_or.reduce([np.zeros(len(self), dtype=bool), *bad.values()])
+        rows, lost = np.flatnonzero(~is_dropped), np.flatnonzero(is_dropped).tolist()
+        dropped = {row: ", ".join(reason for reason, is_bad in bad.items() if is_bad[row]) for row in lost}
+        if not len(rows):
+            raise ShapeInputError(
+                f"all {len(self)} shapes miss something ({', '.join(sorted(set(dropped.values())))}): fill in missing "
+                "landmarks by sx.impute, or leave out the columns that have missing entries."
+            )
+        told = "; ".join(f"{reason} in {name_rows(is_bad)}" for reason, is_bad in bad.items() if is_bad.any())
+        remarks = [f"{len(dropped)} of {len(self)} shapes left out: {told}."] if dropped else []
+        return rows, dropped, remarks, None if units is None else units.take(rows)
+
     def column(self, given: Any, name: str) -> "pd.Series":
         """Return a column by its name, or values with one entry per shape; `name` is the argument in errors."""
         import pandas as pd
@@ -179,31 +201,13 @@ class ShapeInput(Columns):
         import pandas as pd
 
         check_flag(aligned, "aligned")
-        units = self.units(unit)
-        needed = {**needed, **({} if units is None else {UNIT: self.column(units.values, UNIT)})}
-        dropped: dict[int, str] = {}
-        is_usable = np.ones(len(self), dtype=bool)
-        reasons: dict[str, BoolArray] = {"missing landmarks": np.asarray(np.isnan(self.configurations).any(axis=1))}
-        reasons |= {f"no {name}": is_missing(column) for name, column in needed.items()}
-        for reason, is_bad in reasons.items():
-            for row in np.flatnonzero(is_bad).tolist():
-                dropped[row] = f"{dropped[row]}, {reason}" if row in dropped else reason
-            is_usable &= ~is_bad
-        rows = np.flatnonzero(is_usable)
-        if not len(rows):
-            raise ShapeInputError(
-                f"all {len(self)} shapes miss something ({', '.join(sorted(set(dropped.values())))}): fill in missing "
-                "landmarks by sx.impute, or leave out the columns that have missing entries."
-            )
+        is_gone = {"missing landmarks": np.asarray(np.isnan(self.configurations).any(axis=1))}
+        rows, dropped, remarks, units = self.complete(needed, unit, is_gone)
         chosen = self.configurations[rows]
         coordinates, mean = taken_as_they_are(chosen, self.space) if aligned else tangent_rows(chosen, self.space)
-        kept = {name: _used_values(column, rows) for name, column in needed.items() if name != UNIT}
-        table = pd.DataFrame(kept, index=rows)
-        remarks = [*self.remarks]
-        if dropped:
-            remarks.append(f"{len(dropped)} of {len(self)} shapes left out: {_tell_reasons(reasons)}.")
-        used = AlignedShapes(coordinates, table, rows, dict(sorted(dropped.items())), self.space, mean, tuple(remarks))
-        return used.averaged(None if units is None else units.take(rows))
+        table = pd.DataFrame({name: _used_values(column, rows) for name, column in needed.items()}, index=rows)
+        told = (*self.remarks, *remarks)
+        return AlignedShapes(coordinates, table, rows, dropped, self.space, mean, told).averaged(units)
 
 
 def read_input(shapes: Any, data: Any = None, name: str = "shapes") -> ShapeInput:
@@ -396,10 +400,6 @@ def _remarks_of(shapes: Any) -> list[str]:
             "sx.register."
         ]
     return []
-
-
-def _tell_reasons(reasons: Mapping[str, BoolArray]) -> str:
-    return "; ".join(f"{reason} in {name_rows(is_bad)}" for reason, is_bad in reasons.items() if is_bad.any())
 
 
 def check_values(values: ArrayLike, n_rows: int, name: str) -> FloatArray:

@@ -9,14 +9,11 @@ import numpy as np
 
 from shapelex._messages import parameter
 from shapelex._typing import FloatArray, IntArray
-from shapelex._validation import name_rows
 from shapelex.exceptions import ShapeInputError
 from shapelex.statistics.data import (
-    UNIT,
     Columns,
     as_groups,
     between_units,
-    is_missing,
     tell_choice,
     unit_means,
 )
@@ -169,32 +166,15 @@ def read_groups(given: Columns, groups: Any, strata: Any, unit: Any) -> tuple[Gr
     """Return the groups of the shapes that have a group, a stratum and a unit, and which shapes these are."""
     import pandas as pd
 
-    columns, units = given.columns, given.units(unit)
     needed = {"groups": given.column(groups, "groups")}
     if strata is not None:
         needed["strata"] = given.column(strata, "strata")
-    if units is not None:
-        needed[UNIT] = pd.Series(units.values, index=columns.index)
-    is_without = {name: is_missing(column) for name, column in needed.items()}
-    is_dropped = np.logical_or.reduce(list(is_without.values()))
-    rows = np.flatnonzero(~is_dropped)
-    if not len(rows):
-        raise ShapeInputError(f"all {len(columns)} shapes are without {' or '.join(needed)}: nothing can be compared.")
-    dropped = {
-        int(row): ", ".join(f"no {name}" for name, missing in is_without.items() if missing[row])
-        for row in np.flatnonzero(is_dropped)
-    }
-    remarks = []
-    if dropped:
-        remarks.append(
-            f"{len(dropped)} of {len(columns)} shapes left out, without {' or '.join(needed)}: {name_rows(is_dropped)}."
-        )
+    rows, dropped, remarks, units = given.complete(needed, unit)
     own = str(needed["groups"].name)
     titles = {"groups": own, "strata": f"strata {own}"}
-    chosen = pd.DataFrame({titles[name]: column.iloc[rows] for name, column in needed.items() if name != UNIT})
+    chosen = pd.DataFrame({titles[name]: column.iloc[rows] for name, column in needed.items()})
     unit, unit_of = "shapes", None
     if units is not None:
-        units = units.take(rows)
         chosen, unit_of = between_units(chosen, units)
         unit = units.noun
         remarks.append(tell_choice(units))
