@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shapelex.cli.columns import find_column
 from shapelex.cli.errors import CommandError
 from shapelex.cli.figures import FigureRequest, claim_figure, draw_figure, with_figure
 from shapelex.cli.json_report import current_report
@@ -107,7 +106,7 @@ def classify(
     }
     picture = claim_figure(figure, force)
     found, labels = _read_classes(shapes, by, screen)
-    by = by or found.study.get("group", "label")
+    by = found.study["group"]
     units = say_units(found, unit, screen)
     # Whatever is learned from this set, or from part of it, takes these units.
     found = found.replace(roles={**found.roles, "unit": None if units is None else units.column})
@@ -185,7 +184,8 @@ def _read_classes(path: str, by: str | None, screen: Screen) -> "tuple[ShapeSet,
             f"impute {path} -o complete.npz"
         )
     by = by or found.study.get("group", "label")
-    labels = np.asarray(find_column(found, by, "--by"))
+    found = found.replace(roles={**found.roles, "group": by})
+    labels = np.asarray(found.columns.described()[by])
     labels = labels.astype(str) if labels.dtype.kind in "OT" else labels
     has_class = np.array([value == value and str(value) != "" for value in labels.tolist()])
     if not has_class.any():

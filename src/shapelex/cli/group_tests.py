@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shapelex.cli.columns import find_column
 from shapelex.cli.errors import ARGUMENTS, CommandError
 from shapelex.cli.group_results import RESULT_FILES, GroupResults, tell_results
 from shapelex.cli.json_report import current_report
@@ -92,8 +91,6 @@ def compare_groups(
         say_notes(found, screen)
     else:
         found = read_shapes_for(model, shapes, screen)
-    if by is not None:
-        find_column(found, by, "--by")
     with screen.progress("comparing"):
         from shapelex.statistics.group_comparison import compare_groups as compare
 

@@ -235,7 +235,7 @@ class ShapeClassifier(ProbabilityClassifier):
                 "another class."
             )
         self.classes_, numbers = number_classes(labels)
-        units = check_units(fold_groups(X, groups, one_is_none=False), len(configurations))
+        units = check_units(fold_groups(X, groups, labels), len(configurations))
         self._seed, fold_seed = (int(number) for number in generator.integers(2**31, size=2))
         self._shapes, self._numbers, self._sample = configurations, numbers, _sample_rows(numbers, generator)
         sampled = numbers[self._sample]

@@ -254,7 +254,7 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
         configurations, weights = configurations[counts], weights[counts]
         self.classes_, numbers = number_classes(labels[counts])
         # Shapes that are not independent are held out together, and count as one.
-        units = None if self.cv is None else fold_groups(X, None, one_is_none=False)
+        units = None if self.cv is None else fold_groups(X, None, labels)
         units = np.arange(len(numbers)) if units is None else units[counts]
         sizes = np.bincount(np.unique(np.stack([numbers, units]), axis=1)[0])
         n_folds = _count_folds(self.cv, sizes)

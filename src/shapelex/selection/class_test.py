@@ -26,7 +26,7 @@ def run_class_test(
     classes, numbers = np.unique(labels, return_inverse=True)
     predicted = np.empty(len(labels), dtype=classes.dtype)
     probability, fold = np.empty(len(labels)), np.empty(len(labels), dtype=np.int64)
-    groups = fold_groups(shapes, None, one_is_none=False)
+    groups = fold_groups(shapes, None, labels)
     folds = make_folds(n_folds, len(labels), groups, classes=numbers, seed=seed)
     for number, (kept, held) in enumerate(folds):
         tell(number, len(folds))
@@ -40,6 +40,6 @@ def run_class_test(
 
 def count_units(labels: np.ndarray[Any, Any], shapes: ShapeSet) -> dict[Any, int]:
     """Return the number of shapes of each class, or of units where there are any."""
-    groups = fold_groups(shapes, None, one_is_none=False)
-    units = np.arange(len(labels)) if groups is None else groups
+    found = shapes.units()
+    units = np.arange(len(labels)) if found is None else found.numbers
     return {name: len(np.unique(units[labels == name])) for name in np.unique(labels).tolist()}

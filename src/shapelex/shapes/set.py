@@ -627,10 +627,11 @@ def description_columns(shapes: ShapeSet, is_known: Callable[[str], bool] = lamb
     return dict(shapes.columns.described(is_known))
 
 
-def fold_groups(X: Any, groups: Any, *, one_is_none: bool = True) -> Any:
+def fold_groups(X: Any, groups: Any, classes: Any = None) -> Any:
     """Return what is held out together: `groups` where they are given, else the units of a set; None for all else.
 
-    A set that is a single unit has no groups to hold out; otherwise it is refused.
+    A set that is a single unit has no groups to hold out. With `classes`, sets in which a fold could not leave two
+    classes to learn from are refused.
     """
     units = X.units() if groups is None and isinstance(X, ShapeSet) else None
     if units is None:
@@ -641,11 +642,13 @@ def fold_groups(X: Any, groups: Any, *, one_is_none: bool = True) -> Any:
         raise ShapeInputError(f"{n_unknown} of {len(X)} shapes have no value in {units.column}, which says what is "
                               f"independent: fill it in, or leave these shapes out. {alone}.")  # fmt: skip
     numbers = units.numbers
-    if numbers.max() > 0:
-        return numbers
-    if one_is_none:
-        return None
-    raise ShapeInputError(f"{units}: none can be held out. {alone}.")
+    if classes is None:
+        return numbers if numbers.max() > 0 else None
+    class_of_units = np.unique(np.stack([np.unique(classes, return_inverse=True)[1], numbers]), axis=1)[0]
+    if np.count_nonzero(np.bincount(class_of_units) > 1) < 2:
+        raise ShapeInputError(f"{units}. Fewer than two classes have several {units.noun}, of which one could be held "
+                              f"out. {alone}.")  # fmt: skip
+    return numbers
 
 
 def _as_rows(configurations: Any, space: Space | None, missing: str) -> Any:

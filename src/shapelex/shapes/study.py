@@ -87,9 +87,10 @@ def choose_unit(n_units: Mapping[str, int], n_shapes: int, roles: Roles) -> str 
     return next((name for name, count in n_units.items() if count < n_shapes and (count > 1 or name == SERIES)), None)
 
 
-def unit_values(name: str, column: Column) -> Column:
+def unit_values(name: str, column: Column, first_row: int = 0) -> Column:
     """Return a column of units; a shape of no time series is a unit by itself."""
-    return np.where(column == -1, -1 - np.arange(len(column)), column) if name == SERIES else column
+    alone = -1 - np.arange(first_row, first_row + len(column))
+    return np.where(column == -1, alone, column) if name == SERIES else column
 
 
 def find_units(columns: Mapping[str, Any], unit: Any, roles: Roles | None) -> Units | None:

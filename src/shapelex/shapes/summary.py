@@ -9,7 +9,7 @@ import numpy as np
 from shapelex._messages import on_one_line
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex.shapes.columns import FPS
-from shapelex.shapes.study import SERIES, choose_unit, tell_units, unit_columns
+from shapelex.shapes.study import choose_unit, tell_units, unit_columns, unit_values
 from shapelex.spaces import BSpline, HermiteSpline
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Summary:
             lines.append(self._name_series())
         if shapes.metadata:
             lines.append(f"metadata: {', '.join(map(on_one_line, shapes.metadata))}")
-        n_units = {name: len(found) + self._counts["alone"] * (name == SERIES) for name, found in self._units.items()}
+        n_units = {name: len(found) for name, found in self._units.items()}
         unit = choose_unit(n_units, self._counts["shapes"], shapes.roles)
         if unit is not None:
             lines.append(tell_units(unit, n_units[unit], self._counts["shapes"]))
@@ -81,13 +81,11 @@ class Summary:
             self.labels.update(shapes.labels.tolist())
         if shapes.sequence is not None:
             self._series.update(shapes.sequence[shapes.sequence != -1].tolist())
-            self._counts["alone"] += int((shapes.sequence == -1).sum())
         columns = shapes.columns.described()
         for name in unit_columns(shapes.roles):
             if name in columns:
-                values = columns[name]
-                own = values[values != -1] if name == SERIES else values
-                self._units.setdefault(name, set()).update(np.unique(own).tolist())
+                values = unit_values(name, columns[name], self._counts["shapes"] - len(shapes))
+                self._units.setdefault(name, set()).update(np.unique(values).tolist())
         rates = shapes.metadata.get(FPS)
         if rates is not None and rates.dtype.kind in "iuf":
             self._rates.update(rates[rates > 0].tolist())
