@@ -330,7 +330,7 @@ REFUSED = [
     ("sequence model.npz shapes.npz -o s.csv --bouts b.txt", 2, "--bouts", "must end in .csv"),
     ("sequence model.npz shapes.npz -o s.csv --switch-cost -1", 2, "--switch-cost", "greater than or equal"),
     ("sequence model.npz shapes.npz -o a.csv --bouts ./a.csv", 2, "--bouts", "is the path of"),
-    ("classify shapes.npz --by species", 1, None, "'species', which is not a column of the shapes: they have id, label"),
+    ("classify shapes.npz --by species", 1, None, "'species', which is not a column of the shapes: they have id"),
     ("classify shapes.npz --unit garden", 1, "--unit", "names 'garden', which is not a column"),
     ("classify shapes.npz --by id", 1, None, "fewer than 2 classes have 5 shapes or more"),
     ("classify shapes.npz -o c.csv", 2, "-o", "a classifier ends in .npz, got c.csv"),
