@@ -59,7 +59,7 @@ def _pupfish_rows(pupfish: sx.ShapeSet) -> list[list[str]]:
     fit = whole()
 
     def without_parsing() -> Any:
-        return fit_model(formula, fit.shapes, fit.design, fit.exchanges, permutations=PERMUTATIONS)
+        return fit_model(formula, fit.shapes, fit.design, fit.exchange, permutations=PERMUTATIONS)
 
     rows = []
     for name, call in {"without parsing of the formula": without_parsing, "with parsing": whole}.items():

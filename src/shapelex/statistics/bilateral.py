@@ -15,15 +15,7 @@ from shapelex._validation import check_count
 from shapelex.exceptions import ParameterError, ShapeInputError, UnsupportedBySpaceError
 from shapelex.geometry import distance, mean_shape
 from shapelex.spaces import Landmarks, Space
-from shapelex.statistics.data import (
-    AlignedShapes,
-    Columns,
-    ShapeInput,
-    as_groups,
-    read_input,
-    tangent_rows,
-    unit_means,
-)
+from shapelex.statistics.data import AlignedShapes, Columns, ShapeInput, as_groups, read_input, tangent_rows, unit_means
 from shapelex.statistics.formulas import make_design, parse_formula
 from shapelex.statistics.linear_model import moved_products, orthonormal_basis, reduce_columns
 from shapelex.statistics.model_checks import RESIDUALS

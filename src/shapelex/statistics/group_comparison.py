@@ -10,7 +10,7 @@ from shapelex._messages import parameter
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.shapes.study import Units
 from shapelex.statistics.atom_differences import AtomTests, atom_tests
-from shapelex.statistics.data import read_input
+from shapelex.statistics.data import read_input, tell_choice
 from shapelex.statistics.group_pairs import pairwise
 from shapelex.statistics.grouping import group_units
 from shapelex.statistics.local_differences import LocalTest, local_test
@@ -66,7 +66,7 @@ class GroupComparison:
 
     def notes(self) -> list[str]:
         """Return what the units are, and which groups are left out."""
-        told = [] if self.units is None else [f"{self.units}; unit=None treats shapes as independent."]
+        told = [] if self.units is None else [tell_choice(self.units.take(self.fit.sample.rows))]
         different = list(dict.fromkeys(self.left_out.values()))
         if different:
             more = f" and {len(different) - _MOST_NAMED} more" if len(different) > _MOST_NAMED else ""

@@ -10,13 +10,7 @@ import numpy as np
 from shapelex._messages import parameter
 from shapelex._typing import FloatArray, IntArray
 from shapelex.exceptions import ShapeInputError
-from shapelex.statistics.data import (
-    Columns,
-    as_groups,
-    between_units,
-    tell_choice,
-    unit_means,
-)
+from shapelex.statistics.data import Columns, as_groups, between_units, tell_choice, unit_means
 from shapelex.statistics.permutations import Exchange
 from shapelex.statistics.results import Sample
 
@@ -91,12 +85,7 @@ class Grouping:
         NaN entries stay NaN, and do not count.
         """
         strata = np.zeros(self.n_units, dtype=np.int64) if self.strata is None else self.strata
-        is_known = ~np.isnan(values)
-        n_strata = int(strata.max()) + 1
-        sums, counts = np.zeros((n_strata, *values.shape[1:])), np.zeros((n_strata, *values.shape[1:]))
-        np.add.at(sums, strata, np.where(is_known, values, 0))
-        np.add.at(counts, strata, is_known)
-        return np.asarray(values - (sums / np.maximum(counts, 1))[strata])
+        return np.asarray(values - unit_means(values, strata)[strata])
 
     def indicators(self, permutations: int, rng: np.random.Generator) -> Iterator[FloatArray]:
         """Yield which units are in each group, shape (n_permutations, n_groups, n_units); the real groups are first."""
