@@ -103,7 +103,12 @@ class Columns:
     def units(self, unit: Any) -> Units | None:
         """Return the units of the shapes, see :func:`find_units`."""
         units = find_units(self.columns, unit, self.roles)
-        return None if units is None else Units(units.column, self.column(units.values, UNIT).to_numpy())
+        if units is None:
+            return None
+        column = self.column(units.values, UNIT)
+        if column.dtype.kind not in "biuf":
+            column = column.astype(str).mask(is_missing(column), "")
+        return Units(units.column, column.to_numpy())
 
     def complete(
         self, needed: "Mapping[str, pd.Series]", unit: Any, reasons: Mapping[str, BoolArray] | None = None
