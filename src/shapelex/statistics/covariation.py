@@ -13,8 +13,8 @@ from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, FloatArray, IntArray
 from shapelex._validation import check_count, is_data_frame
 from shapelex.exceptions import ShapeInputError
-from shapelex.shapes.study import find_units
 from shapelex.statistics.data import (
+    Columns,
     ShapeInput,
     as_groups,
     between_units,
@@ -189,10 +189,11 @@ def two_block_pls(
         raise ShapeInputError(f"at least three rows without missing entries are needed, got {len(rows)}.")
     dropped = {int(row): "missing entries" for row in np.flatnonzero(~is_used)}
     tables = [_centered(block, rows, aligned, name) for block, name in ((first, "a"), (second, "b"))]
-    given = {} if strata is None else {"strata": read_strata(strata, len(is_used)).iloc[rows].to_numpy()}
-    found_units = [block.units(unit) for block in (first, second) if isinstance(block, ShapeInput)]
-    units = next((one for one in found_units or [find_units({}, unit, None)] if one is not None), None)
-    table = pd.DataFrame(given, index=rows)
+    columns = Columns(pd.DataFrame(index=range(len(is_used))))
+    sets: list[Columns] = [block for block in (first, second) if isinstance(block, ShapeInput)] or [columns]
+    units = next((one for block in sets if (one := block.units(unit)) is not None), None)
+    given = {} if strata is None else {"strata": columns.column(strata, "strata")}
+    table = pd.DataFrame(given, index=range(len(is_used))).iloc[rows]
     if units is not None:
         table, numbers = between_units(table, units.take(rows))
         tables = [unit_means(one, numbers) for one in tables]
@@ -215,16 +216,6 @@ def two_block_pls(
         permutations,
         Sample(rows, dropped, (*dict.fromkeys([*remarks, *more, *kept]),)),
     )
-
-
-def read_strata(strata: Any, n_rows: int) -> "pd.Series":
-    """Return strata as a column; refuse another number of entries."""
-    import pandas as pd
-
-    column = pd.Series(np.asarray(strata))
-    if len(column) != n_rows:
-        raise ShapeInputError(f"{parameter('strata')} must have {n_rows} entries, one per row, got {len(column)}.")
-    return column
 
 
 def permuted_correlations(

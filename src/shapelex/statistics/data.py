@@ -32,7 +32,7 @@ _LEAST_MAGNITUDE, _MOST_MAGNITUDE = 1e-140, 1e140
 SIZE = "size"
 """Name of the centroid size of the raw shapes among the columns."""
 
-UNIT = "unit"
+UNIT, STRATUM = "unit", "stratum"
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +76,10 @@ class AlignedShapes:
         table, numbers = between_units(self.table, units)
         remarks, coordinates = (*self.remarks, tell_choice(units)), unit_means(self.coordinates, numbers)
         return replace(self, coordinates=coordinates, table=table, remarks=remarks, noun=units.noun)
+
+    def split_strata(self) -> IntArray | None:
+        """Take the strata out of the table, and return the stratum of each row; None where there are none."""
+        return as_groups(self.table.pop(STRATUM))[0] if STRATUM in self.table else None
 
     def to_configurations(self, coordinates: FloatArray) -> ComplexArray:
         """Return configurations of real rows such as `coordinates`, or of one row."""
@@ -198,14 +202,19 @@ class ShapeInput(Columns):
     remarks: tuple[str, ...] = field(default=())
     has_given_sizes: bool = False
 
-    def use(self, needed: "Mapping[str, pd.Series]", aligned: bool = False, unit: Any = None) -> AlignedShapes:
+    def use(
+        self, needed: "Mapping[str, pd.Series]", aligned: bool = False, unit: Any = None, strata: Any = None
+    ) -> AlignedShapes:
         """Return the shapes without missing landmarks or missing entries in the `needed` columns, aligned.
 
-        With `aligned`, the coordinates are taken as they are. Where there are units, their means are returned.
+        With `aligned`, the coordinates are taken as they are. Where there are units, their means are returned. The
+        strata become the column :data:`STRATUM` of the table.
         """
         import pandas as pd
 
         check_flag(aligned, "aligned")
+        if strata is not None:
+            needed = {**needed, STRATUM: self.column(strata, "strata")}
         is_gone = {"missing landmarks": np.asarray(np.isnan(self.configurations).any(axis=1))}
         rows, dropped, remarks, units = self.complete(needed, unit, is_gone)
         chosen = self.configurations[rows]

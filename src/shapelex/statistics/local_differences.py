@@ -11,7 +11,7 @@ from shapelex._validation import check_count
 from shapelex.estimators.base import as_generator
 from shapelex.exceptions import ParameterError
 from shapelex.spaces import Landmarks, Space
-from shapelex.statistics.data import as_complex, read_input
+from shapelex.statistics.data import STRATUM, as_complex, read_input
 from shapelex.statistics.difference_plot import is_points, plot_difference, stretches
 from shapelex.statistics.grouping import Grouping, group_units
 from shapelex.statistics.permutations import at_least, p_values
@@ -235,11 +235,8 @@ def local_test(
     if not 0 < alpha < 1:
         raise ParameterError(f"{parameter('alpha')} must be between 0 and 1, got {alpha}.")
     given = read_input(shapes, data)
-    needed = {"groups": given.column(groups, "groups")}
-    if strata is not None:
-        needed["strata"] = given.column(strata, "strata")
-    used = given.use(needed, unit=unit)
-    grouping = group_units(used.table["groups"], used.table.get("strata"), used.noun)
+    used = given.use({"groups": given.column(groups, "groups")}, unit=unit, strata=strata)
+    grouping = group_units(used.table["groups"], used.table.get(STRATUM), used.noun)
     space = used.space
     n_points = space.n_coordinates if isinstance(space, Landmarks) else _POINTS_OF_CURVE
     where = space.parameters(n_points)

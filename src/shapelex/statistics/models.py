@@ -14,7 +14,7 @@ from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_choice, check_count, removed_arguments
 from shapelex.exceptions import ShapeInputError
-from shapelex.statistics.data import SIZE, AlignedShapes, as_groups, join_columns, read_input
+from shapelex.statistics.data import SIZE, AlignedShapes, join_columns, read_input
 from shapelex.statistics.formulas import INTERCEPT, Design, make_design, parse_formula
 from shapelex.statistics.grouping import group_units
 from shapelex.statistics.linear_model import SumsOfSquares, TermModel, least_squares, orthonormal_basis, permuted_sums
@@ -342,21 +342,16 @@ def shape_lm(
     sum_type = check_type(type)
     given = read_input(shapes, data)
     parsed, names = parse_formula(formula, given)
-    needed = {name: given.columns[name] for name in names}
-    extra = {}
-    if strata is not None:
-        column = given.column(strata, "strata")
-        extra = {f"strata {column.name}": column}
-    used = given.use({**needed, **extra}, aligned, unit)
+    used = given.use({name: given.columns[name] for name in names}, aligned, unit, strata)
     if SIZE in names and not given.has_given_sizes:
         used = replace(used, remarks=(*used.remarks, *check_sizes(given, used.table[SIZE].to_numpy())))
-    codes = next((as_groups(used.table.pop(name))[0] for name in extra), None)
+    exchange = Exchange(len(used.table), used.split_strata())
     design = make_design(parsed, used.table, centered_contrasts=sum_type == 3)
     return fit_model(
         formula,
         used,
         design,
-        Exchange(len(used.table), codes),
+        exchange,
         permutations=permutations,
         seed=as_seed(random_state),
         error=check_error(error, design.terms),

@@ -165,10 +165,7 @@ def disparity(
     check_choice(correction, CORRECTIONS, "correction")
     check_count(permutations, 0, "permutations")
     given = read_input(shapes, data)
-    needed = {"group": given.combined(groups, "groups")}
-    if strata is not None:
-        needed["strata"] = given.column(strata, "strata")
-    used = given.use(needed, aligned, unit)
+    used = given.use({"group": given.combined(groups, "groups")}, aligned, unit, strata)
     codes, names = as_groups(used.table["group"])
     counts = np.bincount(codes)
     if len(names) < 2:
@@ -184,7 +181,7 @@ def disparity(
     if about == "group":
         indicator = np.eye(len(names))[codes]
         rows = rows - (indicator / counts) @ (indicator.T @ rows)
-    exchange = Exchange(len(rows), None if strata is None else as_groups(used.table["strata"])[0])
+    exchange = Exchange(len(rows), used.split_strata())
     settings = {"permutations": permutations, "seed": as_seed(random_state)}
     variances = permuted_variances(rows, codes, exchange, settings)
     pairs = np.array(list(combinations(range(len(names)), 2))).T
