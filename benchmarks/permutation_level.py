@@ -24,8 +24,8 @@ from shapelex.statistics.grouping import Grouping, group_units
 from shapelex.statistics.linear_model import TermModel, permuted_sums
 from shapelex.statistics.local_differences import permuted_traces
 from shapelex.statistics.models import f_statistics
-from shapelex.statistics.permutations import at_least, p_values
-from shapelex.statistics.terms import Exchanges, term_models
+from shapelex.statistics.permutations import Exchange, at_least, p_values
+from shapelex.statistics.terms import term_models
 from shapelex.statistics.two_sample import (
     goodall_f,
     hotelling_t2,
@@ -60,7 +60,7 @@ def make_groups(groups: IntArray, strata: IntArray | None = None) -> DesignOfGro
     formula = "shape ~ group" if strata is None else "shape ~ stratum + group"
     parsed, _ = parse_formula(formula, Columns(table))
     design = make_design(parsed, table)
-    terms = term_models(design, 1, Exchanges(len(groups), strata, None))
+    terms = term_models(design, 1, Exchange(len(groups), strata))
     grouping = group_units(table["group"], table.get("stratum"))
     return DesignOfGroups(groups, strata, grouping, terms[-1:], len(groups) - design.matrix.shape[1])
 

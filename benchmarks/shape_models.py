@@ -59,7 +59,7 @@ def _pupfish_rows(pupfish: sx.ShapeSet) -> list[list[str]]:
     fit = whole()
 
     def without_parsing() -> Any:
-        return fit_model(formula, fit.shapes, fit.design, fit.exchanges, permutations=PERMUTATIONS)
+        return fit_model(formula, fit.shapes, fit.design, fit.exchange, permutations=PERMUTATIONS)
 
     rows = []
     for name, call in {"without parsing of the formula": without_parsing, "with parsing": whole}.items():
@@ -100,7 +100,7 @@ def _large_model() -> tuple[float, int]:
 def _level_rows() -> list[list[str]]:
     """Return how often tests find an effect where there is none."""
     options: dict[str, dict[str, Any]] = {
-        "animals permuted, blocks='animal'": {"blocks": "animal"},
+        "means of animals, unit='animal'": {"unit": "animal"},
         "images permuted": {},
     }
     counts = dict.fromkeys([*options, "interaction in unequal groups, type 2"], 0)

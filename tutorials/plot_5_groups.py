@@ -46,11 +46,10 @@ shapes = shapes[np.arange(96) != st.outliers(shapes).rows[0]]
 # A linear model
 # --------------
 #
-# Two photographs of a fish are not two fish. With ``blocks="fish"``, terms that are the same for both photographs
-# are tested by permuting whole fish. The length is a column of the set; the centroid size, ``size``, differs a little
-# between two photographs, so that it would be tested within fish.
+# Two photographs of a fish are not two fish. With ``unit="fish"``, the mean shapes of fish are compared. The length is
+# a column of the set; the centroid size, ``size``, differs a little between two photographs, and would be refused.
 
-fit = st.shape_lm("shape ~ log(length) + sex * pop", shapes, blocks="fish")
+fit = st.shape_lm("shape ~ log(length) + sex * pop", shapes, unit="fish")
 print(fit)
 
 # %%
@@ -89,7 +88,7 @@ print(st.trajectories(fit, "pop", "sex"))
 #
 # The regression score is the position of a shape along the direction in which shape changes with size.
 
-growth = st.allometry(shapes, size="length", blocks="fish")
+growth = st.allometry(shapes, size="length", unit="fish")
 print(growth)
 
 figure, ax = plt.subplots(figsize=(5.0, 3.8), layout="constrained")

@@ -56,13 +56,21 @@ def results_in(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.usefixtures("cells")
-@pytest.mark.parametrize(("by", "words"), [("treatment", "of 20 values of animal"), ("plate", "within animal")])
-def test_animals_are_permuted_where_each_has_one_treatment_and_images_within_them_else(by, words):
-    assert f"19 permutations {words}" in lines_of(run(f"{TEST} --by {by} --within animal"))[0]
+def test_means_of_animals_are_compared_and_what_varies_within_them_is_refused():
+    found = run(f"{TEST} --by treatment --unit animal --dictionary model.npz")
+    note, answer = lines_of(found)[:2]
+    assert note == ("note: 40 shapes from 20 values of animal; values of animal are the independent units; --unit none "
+                    "treats shapes as independent.")  # fmt: skip
+    assert "19 permutations of 20 values of animal" in answer
+    assert found.stdout.count("are the independent units") == 1
+    refused(f"{TEST} --by plate --unit animal", "plate varies within 20 of 20 values of animal")
+    assert "(19 permutations);" in lines_of(run(f"{TEST} --by plate --unit none"))[0]
+    for option in ("--within", "--group"):
+        refused(f"{TEST} --by plate {option} animal", "--unit replaces it", status=2)
 
 
 def test_one_sentence_comes_first_then_the_tables_and_a_table_alone_is_replayed(cells):
-    command = f"{TEST} --by treatment --permutations 99"
+    command = "test cells.npz --by treatment --permutations 99"
     lines = lines_of(run(command))
     assert lines[0].startswith("Shape differs between drug and none, at ")
     assert "P = 0.01 (99 permutations); the groups explain " in lines[0]
@@ -81,9 +89,11 @@ def test_one_sentence_comes_first_then_the_tables_and_a_table_alone_is_replayed(
     assert run("replay anova.csv --run -o again.csv").exit_code == 0
     assert (cells / "again.csv").read_text() == text
     assert read_run(cells / "anova.csv")["facts"]["formula"] == "shape ~ treatment"
-    lines_of(run("report model.npz cells.npz -o page.html --by treatment --within animal"))
+    lines_of(run("report model.npz cells.npz -o page.html --by treatment --unit animal"))
     tests = payload_of(cells / "page.html")["group_tests"]
-    assert (tests["column"], tests["within"], tests["unit"]) == ("treatment", "animal", "strata")
+    assert (tests["column"], tests["unit"], tests["units"]) == ("treatment", "animal", "values of animal")
+    same = facts_of(run("test cells.npz --by treatment --unit animal --json"))
+    assert tests["shape"]["p"] == same["tables"]["anova"][0]["P"]
 
 
 def test_folder_has_the_results_of_one_test_with_their_records(cells):
@@ -170,7 +180,7 @@ main()
 
 
 def test_models_are_answered_by_term_and_draw_allometry(cells):
-    model = "--by treatment --within plate --model '~ log(size) + treatment'"
+    model = "--by treatment --model '~ log(size) + treatment'"
     lines = lines_of(run(f"{TEST} {model} -o out --table t.csv --permutations 99"))
     assert lines[0].startswith("In the model shape ~ log(size) + treatment, ")
     assert "treatment (P = 0.0" in lines[0]
@@ -179,7 +189,6 @@ def test_models_are_answered_by_term_and_draw_allometry(cells):
     text = " ".join(" ".join(lines).split())
     told = "is of the groups of treatment alone: it is not adjusted for log(size)."
     assert told in text
-    assert "Shapes were permuted within plate, for the terms: log(size), treatment." in text
     assert told in " ".join(run("methods t.csv").stdout.split())
     alone = lines_of(run(f"{TEST} --model dose"))[0]
     assert alone.startswith("In the model shape ~ dose, dose (P = ")

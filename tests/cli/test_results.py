@@ -217,7 +217,7 @@ def test_groups_of_a_joined_sheet_are_held_out_together(folder, shapes):
     found = sx.read("specimens.npz")
     groups = found.metadata["specimen"]
     expected = sx.compare(found, ["complex PCA"], [1], n_atoms=8, cv=5, groups=groups, random_state=0)
-    compare = "compare specimens.npz --atoms 8 --nonzero 1 --method 'complex PCA' --folds 5 --group specimen --json"
+    compare = "compare specimens.npz --atoms 8 --nonzero 1 --method 'complex PCA' --folds 5 --unit specimen --json"
     rows = facts_of(run(compare))["rows"]
     assert [row["rmse"] for row in rows] == pytest.approx([row["rmse"] for row in expected.rows()])
 

@@ -95,7 +95,7 @@ def flowers(tmp_path, monkeypatch):
     return flowers
 
 
-LEARN = "classify flowers.npz --by species --within plant --folds 2"
+LEARN = "classify flowers.npz --by species --unit plant --folds 2"
 
 
 def test_learns_tests_predicts_and_tells(flowers):
@@ -127,7 +127,7 @@ def test_learns_tests_predicts_and_tells(flowers):
 
     text = " ".join(run("methods tested.csv").stdout.split())
     assert "A classifier was learned to tell 2 classes of species apart from 40 shapes of flowers.npz (seed 0)" in text
-    assert "In a stratified cross-validation of 2 folds, in which shapes with the same plant were held out" in text
+    assert "In a stratified cross-validation of 2 folds, in which whole values of plant were held out" in text
     assert f"its accuracy was {facts['accuracy']:.3f} ± " in text
     name, exponent = next(iter(facts["methods"].items()))
     assert f"{name} ({exponent:.2f})" in " ".join(run("methods c.npz").stdout.split())

@@ -296,3 +296,21 @@ def test_hearts_by_author(data_folder):
     assert model.score(hearts[test].configurations, hearts[test].labels) > 0.8
     # Weights and settings were chosen by the folds; their score must not promise more than new shapes keep.
     assert model.scores_["accuracy"].iloc[-1] < 0.97
+
+
+def test_units_of_a_set_stay_in_one_fold():
+    rng = np.random.default_rng(0)
+    plants = np.repeat(np.arange(10), 4)
+    own = rng.normal(size=(10, 6, 2)) @ [1, 1j]
+    X = own[plants] + 0.05 * (rng.normal(size=(40, 6, 2)) @ [1, 1j])
+    labels = np.where(plants % 2, "a", "b")
+    flowers = sx.ShapeSet(X, labels=labels, metadata={"image": plants})
+    by_units, by_groups = sx.ShapeClassifier(random_state=0), sx.ShapeClassifier(random_state=0)
+    by_units.fit(flowers)
+    by_groups.fit(X, labels, groups=plants)
+    np.testing.assert_array_equal(by_units.weights_, by_groups.weights_)
+    few = flowers[:8]
+    for model in (sx.ShapeClassifier(random_state=0), sx.ShapeDictionaryClassifier(2, 1, cv=3, random_state=0)):
+        with pytest.raises(ShapeInputError, match="Fewer than two classes have several images"):
+            model.fit(few)
+    sx.ShapeClassifier(random_state=0).fit(few.replace(roles={"unit": None}))

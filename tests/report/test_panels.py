@@ -41,14 +41,14 @@ def test_labels_are_compared_by_default_as_atom_tests_does(coded, tmp_path):
     assert by_animal["counts"] == [4] * 6
 
 
-@pytest.mark.parametrize(("by", "within"), [("label", None), ("batch", "animal"), ("batch", "plant")])
-def test_shape_is_tested_as_the_linear_model_does(coded, tmp_path, by, within):
+@pytest.mark.parametrize(("by", "unit"), [("label", None), ("batch", "plant")])
+def test_shape_is_tested_as_the_linear_model_does(coded, tmp_path, by, unit):
     leaves, model = coded
     leaves = leaves.replace(metadata={**leaves.metadata, "plant": np.arange(36) // 6})
-    page = read_page(sx.report.write_report(model, leaves, tmp_path / "page", by=by, within=within))
-    assert (page["column"], page["within"], page["unit"]) == (by, within, "strata" if within == "plant" else "shapes")
+    page = read_page(sx.report.write_report(model, leaves, tmp_path / "page", by=by, unit=unit))
+    assert (page["column"], page["unit"], page["units"]) == (by, unit, f"values of {unit}" if unit else "shapes")
     found = page["shape"]
-    expected = sx.statistics.shape_lm(f"shape ~ {by}", leaves, blocks=within).table.loc[by]
+    expected = sx.statistics.shape_lm(f"shape ~ {by}", leaves, unit=unit).table.loc[by]
     assert (found["f"], found["r2"], found["p"]) == pytest.approx((expected["F"], expected["Rsq"], expected["P"]))
 
 
@@ -63,7 +63,7 @@ def test_columns_that_do_not_exist_are_refused(coded, tmp_path):
     leaves, model = coded
     for options, error, words in (
         ({"by": "bach"}, ShapeInputError, "did you mean 'batch'"),
-        ({"within": "animal"}, ParameterError, "within needs by"),
+        ({"unit": "animal"}, ParameterError, "unit needs by"),
         ({"by": "id"}, ShapeInputError, "at least two shapes in each group"),
     ):
         with pytest.raises(error, match=words):

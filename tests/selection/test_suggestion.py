@@ -150,7 +150,8 @@ def test_stable_atoms_win_among_equals():
         ({"labels": ["a", "b"] * 20}, ""),
         ({"labels": ["a"] * 40}, ""),
         ({"labels": [f"{i}" for i in range(40)]}, ""),
-        ({"labels": ["a", "b"] * 20, "metadata": {"file": ["1.png"] * 20 + ["2.png"] * 20}}, "file"),
+        # Both files are units, and held out as a whole.
+        ({"labels": ["a", "b"] * 20, "metadata": {"file": ["1.png"] * 20 + ["2.png"] * 20}}, ""),
         ({"metadata": {"file": [f"control_{i}.png" for i in range(20)] + [f"drug_{i}.png" for i in range(20)]}},
          "name of file"),
         ({"metadata": {"file": [f"cell_{i}.png" for i in range(40)]}}, ""),

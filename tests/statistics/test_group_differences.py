@@ -159,22 +159,6 @@ def test_shapes_codes_and_distances_give_the_same_test(coded_leaves):
     assert from_codes.to_dataframe()["term"].tolist() == ["groups", "residuals", "total"]
 
 
-def test_strata_of_one_group_are_averaged():
-    rng = np.random.default_rng(0)
-    values, animals = rng.normal(size=(20, 3)), np.repeat(np.arange(10), 2)
-    groups = np.where(animals < 5, "a", "b")
-    test = sx.statistics.permanova(cdist(values, values), groups, animals, permutations=9)
-    means = values.reshape(10, 2, 3).mean(axis=1)
-    plain = sx.statistics.permanova(cdist(means, means), groups[::2], permutations=9)
-    np.testing.assert_allclose(test.table[["SS", "F"]], plain.table[["SS", "F"]])
-    assert test.counts == (5, 5)
-    shapes = np.array([0, 1, 1 + 1j, 1j]) + 0.1 * (rng.normal(size=(20, 4)) + 1j * rng.normal(size=(20, 4)))
-    local = sx.statistics.local_test(shapes, groups, strata=animals, permutations=50)
-    assert local.counts == (5, 5)
-    assert "strata are compared and exchanged" in str(local)
-    assert sx.statistics.local_test(shapes, groups, permutations=50).counts == (10, 10)
-
-
 def make_codes(seed=0, n_shapes=40, n_atoms=5, groups=None):
     rng = np.random.default_rng(seed)
     groups = np.array(["a", "b"])[rng.integers(0, 2, size=n_shapes)] if groups is None else groups
@@ -262,19 +246,6 @@ def test_intervals_hold_the_difference_about_as_often_as_they_say():
         row = row_of(test.table, 0, "weight")
         n_held += row["low"] <= 0.3 <= row["high"]
     assert 80 <= n_held <= 98
-
-
-def test_strata_of_one_group_are_the_units():
-    weights, _ = make_codes(0, 40)
-    animals = np.repeat(np.arange(10), 4)
-    treatment = np.where(animals < 4, "drug", "none")
-    test = sx.statistics.atom_tests(weights, treatment, animals, permutations=19, bootstrap=19)
-    assert test.counts == (4, 6)
-    used = (np.abs(weights[:, 1]) > 0).reshape(10, 4).mean(axis=1)
-    assert row_of(test.table, 1, "use")["mean_drug"] == pytest.approx(used[:4].mean())
-    assert row_of(test.table, 1, "use")["eta2"] == pytest.approx(slow_eta2(used, np.arange(10) < 4))
-    paired = sx.statistics.atom_tests(weights, np.tile(["a", "b"], 20), animals, permutations=19, bootstrap=19)
-    assert paired.counts == (20, 20)
 
 
 def test_typical_shapes_differ_by_differing_atoms_alone(coded_leaves):

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shapelex.cli.columns import find_column
 from shapelex.cli.errors import CommandError
 from shapelex.cli.figures import FigureRequest, claim_figure, draw_figure, with_figure
 from shapelex.cli.json_report import current_report
@@ -13,6 +12,7 @@ from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SafeCells
 from shapelex.cli.outputs import claim_file, claim_table, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import count_incomplete, read_complete_shapes, read_shapes_for
+from shapelex.cli.units import UnitOption, say_units
 from shapelex.exceptions import ModelFileError, ShapelexError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Columns = dict[str, np.ndarray[Any, Any]]
 
 _MOST_PRINTED = 12
-_TRAINING_OPTIONS = {"by": "--by", "within": "--within", "tested": "--tested", "misclassified": "--misclassified"}
+_TRAINING_OPTIONS = {"by": "--by", "unit": "--unit", "tested": "--tested", "misclassified": "--misclassified"}
 
 
 @with_figure
@@ -48,14 +48,7 @@ def classify(
         str | None,
         typer.Option("--by", help="Column with the class of each shape.", show_default="label"),
     ] = None,
-    within: Annotated[
-        str | None,
-        typer.Option(
-            "--within",
-            help="Hold out shapes with the same value of this column together, such as individual.",
-            show_default=False,
-        ),
-    ] = None,
+    unit: UnitOption = None,
     folds: Annotated[int, typer.Option("--folds", min=2, help="Number of folds of the test.")] = 5,
     test: Annotated[
         bool, typer.Option("--test/--no-test", help="Test by folds before learning from all shapes.")
@@ -84,16 +77,16 @@ def classify(
     """Learn to tell classes of shapes apart, test it on held-out shapes, and predict the classes of new shapes.
 
     The test holds out one fold after the other, with its share of every class, and prints accuracy and confusion
-    matrix. --within keeps shapes together that are not independent, such as those of one individual. --figure draws
-    the confusion matrix. Tables end in .csv, .tsv, .xlsx or .parquet.
+    matrix. Shapes that are not independent, such as those of one individual, are held out together (--unit). --figure
+    draws the confusion matrix. Tables end in .csv, .tsv, .xlsx or .parquet.
 
-    Example: shapelex classify shapes.npz --by species --within individual -o classifier.npz --misclassified wrong.csv
+    Example: shapelex classify shapes.npz --by species --unit individual -o classifier.npz --misclassified wrong.csv
 
     Example: shapelex classify classifier.npz new.npz -o predictions.csv
     """
     screen = Screen(quiet, as_json)
     if new is not None:
-        given = {"by": by, "within": within, "tested": tested, "misclassified": misclassified}
+        given = {"by": by, "unit": unit, "tested": tested, "misclassified": misclassified}
         for name, option in _TRAINING_OPTIONS.items():
             if given[name] is not None:
                 raise typer.BadParameter("works without NEW only, when a classifier learns.", param_hint=option)
@@ -112,14 +105,24 @@ def classify(
         for name, path in (("tested", tested), ("misclassified", misclassified))
     }
     picture = claim_figure(figure, force)
-    found, labels, groups = _read_classes(shapes, by or "label", within, screen)
-    found, labels, groups = _large_classes(found, labels, groups, folds if test else 2, screen)
+    found, labels = _read_classes(shapes, by, screen)
+    by = found.study["group"]
+    units = say_units(found, unit, screen)
+    # Whatever is learned from this set, or from part of it, takes these units.
+    found = found.replace(roles={**found.roles, "unit": None if units is None else units.column})
+    noun = "shapes" if units is None else units.noun
+    found, labels = _large_classes(found, labels, folds if test else 2, noun, screen)
     run = record_run(seed, (shapes,))
     results: dict[str, Any] = {"n_shapes": len(found), "classes": sorted(set(labels.tolist()))}
-    facts = {"n_shapes": len(found), "n_classes": len(results["classes"]), "by": by or "label", "within": within}
+    facts = {
+        "n_shapes": len(found),
+        "n_classes": len(results["classes"]),
+        "by": by,
+        "units": None if units is None else noun,
+    }
     run["facts"] = facts
     if test:
-        outcome = _test(found, labels, groups, folds, seed, screen)
+        outcome = _test(found, labels, folds, seed, screen)
         told = _tell_outcome(outcome, screen)
         results |= told
         facts |= {name: told[name] for name in ("n_folds", "accuracy", "standard_error", "n_misclassified")}
@@ -131,7 +134,7 @@ def classify(
         import shapelex as sx
 
         with screen.progress("learning from all shapes"):
-            model = sx.ShapeClassifier(space=found.space, random_state=seed).fit(found, labels, groups)
+            model = sx.ShapeClassifier(space=found.space, random_state=seed).fit(found, labels)
         results["methods"] = facts["methods"] = dict(zip(model.candidates_, model.weights_.tolist(), strict=True))
         model.save(target, overwrite=force, run=run)
         used = ", ".join(f"{name} {exponent:.2f}" for name, exponent in results["methods"].items())
@@ -164,10 +167,8 @@ def _claim_classifier(path: Path, force: bool) -> Path:
     return claim_file(path, force)
 
 
-def _read_classes(
-    path: str, by: str, within: str | None, screen: Screen
-) -> "tuple[ShapeSet, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]":
-    """Read shapes that have a class, their classes and their groups."""
+def _read_classes(path: str, by: str | None, screen: Screen) -> "tuple[ShapeSet, np.ndarray[Any, Any]]":
+    """Read shapes that have a class, and their classes."""
     import numpy as np
 
     found = read_complete_shapes(path, screen)
@@ -177,7 +178,10 @@ def _read_classes(
             f"{n_incomplete} of {len(found)} shapes of {path} have missing landmarks: fill them in first, by shapelex "
             f"impute {path} -o complete.npz"
         )
-    labels = _column(found, by, "--by")
+    by = by or found.study.get("group", "label")
+    found = found.replace(roles={**found.roles, "group": by})
+    labels = np.asarray(found.columns.described()[by])
+    labels = labels.astype(str) if labels.dtype.kind in "OT" else labels
     has_class = np.array([value == value and str(value) != "" for value in labels.tolist()])
     if not has_class.any():
         raise CommandError(f"--by {by}: no shape of {path} has a value in this column.")
@@ -188,51 +192,44 @@ def _read_classes(
         found, labels = found[has_class], labels[has_class]
     if labels.dtype.kind == "f":
         raise CommandError(f"--by {by} has fractional numbers, no classes: choose a column of text or whole numbers.")
-    groups = None if within is None else _column(found, within, "--within")
-    if groups is not None and any(value != value or str(value) == "" for value in groups.tolist()):
-        raise CommandError(
-            f"--within {within}: some shapes have no value in this column; fill it in, or leave them out."
-        )
-    return found, labels, groups
+    return found, labels
 
 
-def _large_classes(found: "ShapeSet", labels: Any, groups: Any, n_least: int, screen: Screen) -> tuple[Any, Any, Any]:
-    """Leave out classes that have fewer shapes, or groups, than folds."""
+def _large_classes(found: "ShapeSet", labels: Any, n_least: int, unit: str, screen: Screen) -> tuple[Any, Any]:
+    """Leave out classes that have fewer shapes, or units, than folds."""
     import numpy as np
 
-    units = np.arange(len(labels)) if groups is None else groups
-    counts = {name: len(np.unique(units[labels == name])) for name in np.unique(labels).tolist()}
+    units = found.units()
+    numbers = np.arange(len(labels)) if units is None else units.numbers
+    counts = {name: len(np.unique(numbers[labels == name])) for name in np.unique(labels).tolist()}
     small = [name for name, count in counts.items() if count < n_least]
     if not small:
-        return found, labels, groups
-    unit = "shapes" if groups is None else "groups"
+        return found, labels
     if len(counts) - len(small) < 2:
-        raise CommandError(f"fewer than 2 classes have {n_least} {unit} or more: give fewer --folds, or more shapes.")
+        more = "" if unit == "shapes" else "; --unit none treats shapes as independent"
+        raise CommandError(
+            f"fewer than 2 classes have {n_least} {unit} or more: give fewer --folds, or more shapes{more}."
+        )
     named = ", ".join(f"{name} ({counts[name]})" for name in small[:5]) + (", ..." if len(small) > 5 else "")
     note = f"{len(small)} classes with fewer than {n_least} {unit} are left out: {named}."
     current_report().note_remarks([note])
     screen.say(f"note: {note}")
     kept = ~np.isin(labels, small)
-    return found[kept], labels[kept], None if groups is None else groups[kept]
+    return found[kept], labels[kept]
 
 
-def _column(shapes: "ShapeSet", name: str, option: str) -> "np.ndarray[Any, Any]":
-    import numpy as np
-
-    column = np.asarray(find_column(shapes, name, option))
-    return column.astype(str) if column.dtype.kind in "OT" else column
-
-
-def _test(found: "ShapeSet", labels: Any, groups: Any, folds: int, seed: int, screen: Screen) -> "Columns":
+def _test(found: "ShapeSet", labels: Any, folds: int, seed: int, screen: Screen) -> "Columns":
     """Learn the classes without each fold in turn, and predict the shapes of that fold; folds are counted from 1."""
     import numpy as np
 
     from shapelex.estimators import ShapeClassifier
     from shapelex.estimators.folds import make_folds
+    from shapelex.shapes.set import fold_groups
 
     classes, numbers = np.unique(labels, return_inverse=True)
     predicted = np.empty(len(labels), dtype=classes.dtype)
     probability, fold = np.empty(len(labels)), np.empty(len(labels), dtype=np.int64)
+    groups = fold_groups(found, None, labels)
     with screen.progress("testing") as tell:
         for number, (kept, held) in enumerate(make_folds(folds, len(labels), groups, classes=numbers, seed=seed)):
             tell(number / folds, f"testing, fold {number + 1} of {folds}")

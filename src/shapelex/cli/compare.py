@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shapelex.cli.columns import find_column
-from shapelex.cli.errors import CommandError
 from shapelex.cli.figures import FigureRequest, claim_figure, draw_figure, with_figure
 from shapelex.cli.options import (
     ForceOption,
@@ -19,19 +17,10 @@ from shapelex.cli.options import (
 from shapelex.cli.outputs import claim_table, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import read_complete_shapes
+from shapelex.cli.units import UnitOption, say_units
 
 if TYPE_CHECKING:
     from shapelex.shapes import ShapeSet
-
-
-GroupOption = Annotated[
-    str | None,
-    typer.Option(
-        "--group",
-        help="Hold out shapes with the same value of this column together, such as specimen.",
-        show_default=False,
-    ),
-]
 
 
 @with_figure
@@ -59,7 +48,7 @@ def compare(
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Hold out shapes at random instead of consecutive blocks.")
     ] = False,
-    group: GroupOption = None,
+    unit: UnitOption = None,
     seed: SeedOption = 0,
     figure: FigureRequest = FigureRequest(),  # noqa: B008 -- it cannot change
     force: ForceOption = False,
@@ -68,19 +57,19 @@ def compare(
 ) -> None:
     """Compare the dictionary with align-first and principal component analyses, as the paper does.
 
-    Whole time series are held out. With --group, groups of shapes are held out, such as those of one specimen.
+    Shapes that are not independent, such as those of one recording or specimen, are held out together (--unit).
 
     Example: shapelex compare shapes.npz --atoms 10 --nonzero 1-5 --folds 3 --figure errors.png
     """
     sparsities = numbers_in(nonzero, "--nonzero")
-    check_group(group, shuffle)
-    if group is not None and folds is None:
-        raise typer.BadParameter("works only with --folds.", param_hint="--group")
+    if unit is not None and folds is None:
+        raise typer.BadParameter("works only with --folds.", param_hint="--unit")
     target = None if out is None else claim_table(out, force)
     picture = claim_figure(figure, force)
     screen = Screen(quiet, as_json)
     found = read_complete_shapes(shapes, screen)
-    cv, groups = splitter(folds, shuffle, seed), groups_of(found, group, shuffle)
+    if folds is not None:
+        found = held_out(found, unit, shuffle, screen)
     import shapelex as sx
 
     with screen.progress("comparing") as tell:
@@ -90,8 +79,7 @@ def compare(
             sparsities,
             n_atoms=atoms,
             space=found.space,
-            cv=cv,
-            groups=groups,
+            cv=splitter(folds, shuffle, seed),
             random_state=seed,
             callback=lambda n_done, n_all, row: tell(n_done / n_all, row["method"]),
         )
@@ -108,23 +96,13 @@ def compare(
     screen.show({"rows": table.rows()})
 
 
-def groups_of(shapes: "ShapeSet", column: str | None, shuffle: bool) -> Any:
-    """Return what is held out together: shapes with the same value of a column, else several time series."""
-    if column is None:
-        is_series = shapes.sequence is not None and len(set(shapes.sequence.tolist())) > 1
-        return shapes.sequence if is_series and not shuffle else None
-    values = find_column(shapes, column, "--group")
-    n_empty = sum(value != value or value == "" for value in values.tolist())
-    if n_empty:
-        raise CommandError(f"--group {column}: {n_empty} of {len(shapes)} shapes have no value in this column.")
-    return values
-
-
-def check_group(column: str | None, shuffle: bool) -> None:
-    """Refuse two ways of holding out shapes at once."""
-    if column is not None and shuffle:
-        raise typer.BadParameter("holds out whole groups, and --shuffle single shapes: leave one out.",
-                                 param_hint="--group")  # fmt: skip
+def held_out(shapes: "ShapeSet", unit: str | None, shuffle: bool, screen: Screen) -> "ShapeSet":
+    """Return the set with the units that are held out as a whole, and say what they are."""
+    if shuffle and unit not in (None, "none"):
+        raise typer.BadParameter("holds out whole units, and --shuffle single shapes: leave one out.",
+                                 param_hint="--unit")  # fmt: skip
+    units = None if shuffle else say_units(shapes, unit, screen)
+    return shapes.replace(roles={**shapes.roles, "unit": None if units is None else units.column})
 
 
 def splitter(folds: int | None, shuffle: bool, seed: int) -> Any:

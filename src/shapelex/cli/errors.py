@@ -35,7 +35,11 @@ from shapelex.exceptions import (
 _SHARED = "shapelex.shared"
 # The base of typer's usage errors, whichever library it comes from.
 _UsageError: Any = typer.BadParameter.__mro__[-4]
-_REMOVED_OPTIONS = {"--max-weight": "; --weight-penalty replaces it."}
+_REMOVED_OPTIONS = {
+    "--max-weight": "; --weight-penalty replaces it.",
+    "--within": "; --unit replaces it.",
+    "--group": "; --unit replaces it.",
+}
 # Errors of the library about values that come from options.
 _WRONG_VALUES = (ParameterError, ParameterTypeError, SpaceError, DeviceError, SearchTooLargeError)
 

@@ -10,12 +10,13 @@ import typer
 
 from shapelex.cli.check import say_findings
 from shapelex.cli.errors import ARGUMENTS, CommandError
-from shapelex.cli.group_results import RESULT_FILES, GroupResults, compare
+from shapelex.cli.group_results import RESULT_FILES, GroupResults, tell_results
 from shapelex.cli.json_report import current_report
 from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SafeCellsOption, SeedOption, ShapesArgument
 from shapelex.cli.outputs import claim_folder, claim_table, options_apart, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import load_dictionary, read_complete_shapes, read_shapes_for, say_notes
+from shapelex.cli.units import UnitOption, unit_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,14 +27,7 @@ def compare_groups(
     by: Annotated[
         str | None, typer.Option("--by", help="Column whose groups are compared.", show_default=False)
     ] = None,
-    within: Annotated[
-        str | None,
-        typer.Option(
-            "--within",
-            help="Column of shapes that belong together, such as animal: they are permuted within it, or as a whole.",
-            show_default=False,
-        ),
-    ] = None,
+    unit: UnitOption = None,
     formula: Annotated[
         str | None,
         typer.Option(
@@ -75,20 +69,14 @@ def compare_groups(
     The answer is one sentence; then come the analysis of variance, the pairs of groups, the points of the outline or
     the landmarks that differ, and with --dictionary the atoms that differ. P values are by permutation. In --model,
     size is the centroid size; other names are columns of the shapes. Shapes without a value, and groups of one shape,
-    are left out, and named.
+    are left out, and named. Shapes that are not independent, such as those of one image, are averaged (--unit).
 
     With --force, the results of an earlier test in the folder -o are replaced as a whole; other files in it are kept.
 
-    Example: shapelex test shapes.npz --by treatment --within animal -o results
+    Example: shapelex test shapes.npz --by treatment --unit animal -o results
     """
     if by is None and formula is None:
         raise typer.BadParameter("give the column of the groups, or a model by --model.", param_hint="--by")
-    if by is not None and by == within:
-        raise typer.BadParameter(
-            f"is {within}, as --by is: give the column of shapes that belong together, such as the animal, or leave it "
-            "out.",
-            param_hint="--within",
-        )
     target = None if table is None else claim_table(table, force, "--table")
     if out is not None:
         _check_folder_is_named()
@@ -105,9 +93,19 @@ def compare_groups(
     else:
         found = read_shapes_for(model, shapes, screen)
     with screen.progress("comparing"):
-        results = compare(
-            found, by=by, within=within, formula=formula, model=model, permutations=permutations, seed=seed
+        from shapelex.statistics.group_comparison import compare_groups as compare
+
+        compared = compare(
+            found,
+            by,
+            unit=unit_of(unit),
+            formula=None if formula is None else f"shape ~ {formula.rpartition('~')[2].strip()}",
+            codes=None if model is None else model.encode(found),
+            model=model,
+            permutations=permutations,
+            seed=seed,
         )
+    results = tell_results(compared, len(found), permutations)
     run = {
         **record_run(seed, tuple(map(str, filter(None, (shapes, dictionary))))),
         "facts": results.facts,

@@ -27,6 +27,7 @@ from shapelex.cli.screen import Screen
 from shapelex.cli.shape_files import claim_shapes, write_shapes
 from shapelex.cli.shapes import is_registered, make_space, read_shapes, reading_options
 from shapelex.cli.stored import assembled_shapes, open_if_large, open_stored_shapes
+from shapelex.cli.units import UnitOption, with_unit
 
 
 class SpaceName(StrEnum):
@@ -101,6 +102,7 @@ def import_shapes(
     label: Annotated[
         str | None, typer.Option("--label", help="Column that becomes the label, too.", show_default=False)
     ] = None,
+    unit: UnitOption = None,
     fps: Annotated[
         float | None,
         typer.Option(
@@ -198,6 +200,7 @@ def import_shapes(
             shapes = flip_shapes(shapes, read_exclusion(flip))
         if register:
             shapes, _ = register_shapes(shapes, model_set, reflection, seed, screen, start=closed is not False)
+        shapes = with_unit(shapes, unit)
         lists = [one for one in (exclude, flip) if one is not None and one.exists()]
         run = record_run(seed, (*inputs, *(one for one in (like, labels) if one is not None), *lists))
         with screen.progress("writing"):

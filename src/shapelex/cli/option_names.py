@@ -14,7 +14,6 @@ from shapelex._messages import END_MARK, FORMAT_OPTION_MARK, PARAMETER_MARK, wit
 
 # Options whose name is not that of the parameter with dashes.
 _NAMES = {
-    "blocks": "--within",
     "cv": "--folds",
     "formula": "--model",
     "groups": "--by",
@@ -30,7 +29,6 @@ _NAMES = {
     "on_error": "--skip-bad",
     "overwrite": "--force",
     "random_state": "--seed",
-    "strata": "--within",
     "tested": "--predictions",
 }
 _SPACES = {"BSpline": "bspline", "HermiteSpline": "hermite"}
@@ -91,6 +89,8 @@ def _typed(declared: Any, option: str, value: str) -> str:
     if declared.is_flag:
         opposite = (*declared.secondary_opts, f"without {option}")[0]
         return opposite if value == "False" else option if value else "/".join([option, *declared.secondary_opts])
+    if value == "None":
+        return f"{option} none"
     return f"{option} {_quote('', value)}" if value else option
 
 

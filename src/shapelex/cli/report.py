@@ -12,6 +12,7 @@ from shapelex.cli.outputs import claim_file, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import count_incomplete, fit_for, load_dictionary, read_shapes_for
 from shapelex.cli.stored import open_if_large
+from shapelex.cli.units import UnitOption, unit_of
 
 
 def report(
@@ -32,10 +33,7 @@ def report(
         str | None,
         typer.Option("--by", help="Column whose groups are compared; few labels are by default.", show_default=False),
     ] = None,
-    within: Annotated[
-        str | None,
-        typer.Option("--within", help="With --by: compare within this column, such as animal.", show_default=False),
-    ] = None,
+    unit: UnitOption = None,
     predictions: Annotated[
         Path | None,
         typer.Option(
@@ -85,7 +83,7 @@ def report(
             tested=tested,
             provenance=on_page(run),
             by=by,
-            within=within,
+            unit=unit_of(unit),
         )
     size = page.stat().st_size
     screen.wrote(page, f", {size / 1e6:.1f} MB: open it in a browser")

@@ -99,21 +99,15 @@ def _tell_test(step: Step) -> Told:
     facts, settings = step.facts, step.settings
     permutations = facts.get("permutations", settings.get("permutations", "?"))
     formula = facts.get("formula") or f"shape ~ {settings.get('by')}"
-    by, within = facts.get("by", settings.get("by")), facts.get("within", settings.get("within"))
+    by = facts.get("by", settings.get("by"))
     used = f"{facts['n_used']} of {facts['n_shapes']} shapes were used. " if "n_used" in facts else ""
     dropped: dict[str, str] = facts.get("dropped") or {}
     if dropped:
         rows = ", ".join(f"{row} ({reason})" for row, reason in list(dropped.items())[:_MOST_ROWS])
         more = f" and {len(dropped) - _MOST_ROWS} more" if len(dropped) > _MOST_ROWS else ""
         used += f"Left out were rows {rows}{more}. "
-    exchanged = ""
-    if within is not None:
-        is_whole = facts.get("units") == "strata"
-        exchanged = (
-            f", with {within} as the unit that was permuted"
-            if is_whole
-            else f", permuted within each value of {within}"
-        )
+    has_units = facts.get("units", "shapes") != "shapes"
+    exchanged = f" of the mean shapes of {facts['n_units']} {facts['units']}" if has_units else ""
     sentences = [
         "Shapes were aligned to their partial Procrustes mean at unit centroid size and projected into its tangent "
         f"space. {used}The model {formula} was tested by Procrustes analysis of variance with {permutations} random "
@@ -157,7 +151,6 @@ def _tell_classify(step: Step) -> Told:
         return f"Classes of {count} of {settings['new']} were predicted by the classifier {settings['shapes']}.", ()
     classes = f"{facts['n_classes']} classes" if "n_classes" in facts else "classes"
     by = facts.get("by") or settings.get("by") or "label"
-    within = facts.get("within", settings.get("within"))
     sentences = [
         f"A classifier was learned to tell {classes} of {by} apart from {count} of {settings.get('shapes', 'a set')} "
         f"(seed {settings.get('seed', '?')}); it multiplies powers of the class probabilities of several methods."
@@ -166,7 +159,7 @@ def _tell_classify(step: Step) -> Told:
         listed = ", ".join(f"{name} ({exponent:.2f})" for name, exponent in facts["methods"].items())
         sentences.append(f"The methods were, with their exponents, {listed}.")
     if "accuracy" in facts:
-        together = f", in which shapes with the same {within} were held out together" if within is not None else ""
+        together = f", in which whole {facts['units']} were held out" if facts.get("units") else ""
         sentences.append(
             f"In a stratified cross-validation of {facts['n_folds']} folds{together}, its accuracy was "
             f"{facts['accuracy']:.3f} ± {facts['standard_error']:.3f} (standard error), with "

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shapelex.cli.compare import GroupOption, check_group, groups_of, splitter
+from shapelex.cli.compare import held_out, splitter
 from shapelex.cli.figures import FigureRequest, claim_figure, draw_figure, with_figure
 from shapelex.cli.options import (
     ForceOption,
@@ -23,6 +23,7 @@ from shapelex.cli.outputs import claim_table, record_run
 from shapelex.cli.screen import Screen, Tell
 from shapelex.cli.shapes import read_complete_shapes
 from shapelex.cli.terminal import echo
+from shapelex.cli.units import UnitOption
 
 LINE_SECONDS = 3.0
 """Seconds between lines of progress, where standard error is not a terminal."""
@@ -50,7 +51,7 @@ def suggest(
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Hold out shapes at random, even those of a recording.")
     ] = False,
-    group: GroupOption = None,
+    unit: UnitOption = None,
     max_shapes: Annotated[int, typer.Option("--max-shapes", min=6, help="Maximum number of shapes to use.")] = 1500,
     stability: StabilityOption = True,
     seed: SeedOption = 0,
@@ -61,17 +62,16 @@ def suggest(
 ) -> None:
     """Suggest values of --atoms and --nonzero for learn, by errors of held-out shapes, with reasons.
 
-    Whole time series are held out. With --group, groups of shapes are held out, such as those of one specimen. Without
-    series or groups, a set that is sorted by label or file is shuffled. Progress is printed on standard error.
+    Shapes that are not independent, such as those of one recording or specimen, are held out together (--unit).
+    Otherwise, a set that is sorted by label or file is shuffled. Progress is printed on standard error.
 
     Example: shapelex suggest shapes.npz --figure suggestion.png
     """
-    check_group(group, shuffle)
     sizes, sparsities = numbers_in(atoms, "--atoms"), numbers_in(nonzero, "--nonzero")
     target = None if out is None else claim_table(out, force)
     picture = claim_figure(figure, force)
     screen = Screen(quiet, as_json)
-    found = read_complete_shapes(shapes, screen)
+    found = held_out(read_complete_shapes(shapes, screen), unit, shuffle, screen)
     import shapelex as sx
 
     with screen.progress("trying sizes") as tell:
@@ -81,7 +81,6 @@ def suggest(
             sparsities,
             space=found.space,
             cv=splitter(folds, shuffle, seed),
-            groups=groups_of(found, group, shuffle),
             max_shapes=max_shapes,
             stability=stability,
             random_state=seed,

@@ -18,6 +18,7 @@ from shapelex.files.schema import Array, Fields, Labels, Part, Schema
 from shapelex.geometry import align_onto, register
 from shapelex.geometry.distances import pairwise_row_distances
 from shapelex.plotting.decisions import draw_decision
+from shapelex.shapes.set import fold_groups
 from shapelex.spaces import Landmarks, Space
 
 if TYPE_CHECKING:
@@ -295,7 +296,8 @@ class ShapeClassifier(ProbabilityClassifier):
         y : array_like of shape (n_shapes,), optional
             Labels: text or integers. By default those of the set `X`.
         groups : array_like of shape (n_shapes,), optional
-            Shapes of the same group, such as the two wings of an insect, stay in one fold.
+            Shapes of the same group, such as the two wings of an insect, stay in one fold. By default the units of the
+            set `X`, see :attr:`ShapeSet.study`.
 
         Returns
         -------
@@ -318,7 +320,7 @@ class ShapeClassifier(ProbabilityClassifier):
                 f"y must hold at least 2 classes, got one class, {labels.tolist()[0]!r}: add shapes of another class."
             )
         self.classes_, numbers = number_classes(labels)
-        units = check_units(groups, len(configurations))
+        units = check_units(fold_groups(X, groups, labels), len(configurations))
         self._seed, fold_seed = (int(number) for number in generator.integers(2**31, size=2))
         self._shapes, self._numbers, self._sample = configurations, numbers, _sample_rows(numbers, generator)
         sampled = numbers[self._sample]

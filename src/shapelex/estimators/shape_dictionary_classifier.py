@@ -24,6 +24,7 @@ from shapelex.files.schema import Array, Count, Labels, Number, OtherSpace, Sche
 from shapelex.geometry.means import full_mean
 from shapelex.learning.descent import LearningParameters
 from shapelex.shapes.columns import check_present
+from shapelex.shapes.set import fold_groups
 from shapelex.spaces import CustomSpace, Space
 
 # Close to the least log loss on held-out shapes of the two sets on which it was tried, for all dictionary sizes.
@@ -235,12 +236,18 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
         counts = weights > 0
         configurations, weights = configurations[counts], weights[counts]
         self.classes_, numbers = number_classes(labels[counts])
-        n_folds = _count_folds(self.cv, np.bincount(numbers))
+        # Shapes that are not independent are held out together, and count as one.
+        units = None if self.cv is None else fold_groups(X, None, labels)
+        units = np.arange(len(numbers)) if units is None else units[counts]
+        sizes = np.bincount(np.unique(np.stack([numbers, units]), axis=1)[0])
+        n_folds = _count_folds(self.cv, sizes)
         shrinkages = _check_shrinkage(self.shrinkage, chooses=n_folds > 0)
         generator = as_generator(self.random_state)
         self.shrinkage_ = shrinkages[0]
         if n_folds:
-            folds = make_folds(n_folds, len(numbers), classes=numbers, seed=int(generator.integers(2**31)))
+            kept_together = units if len(np.unique(units)) < len(units) else None
+            fold_seed = int(generator.integers(2**31))
+            folds = make_folds(n_folds, len(numbers), kept_together, classes=numbers, seed=fold_seed)
             errors = np.empty((len(shrinkages), len(numbers), len(self.classes_)))
             model = clone(self).set_params(space=self.space_, cv=None, temperature=1.0, random_state=generator)
             for shrinkage, held_out in zip(shrinkages, errors, strict=True):

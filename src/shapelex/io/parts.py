@@ -23,6 +23,7 @@ from shapelex.shapes.columns import ABSENT, METADATA, Column, ColumnKind, Series
 from shapelex.shapes.identity import GIVEN_ID, SAME_FILE_NAMES, UniqueIds, hashes_of, id_in_file, tell_apart
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.set import join_blocks
+from shapelex.shapes.study import join_roles
 from shapelex.spaces import Landmarks, Space
 
 logger = logging.getLogger(__name__)
@@ -51,6 +52,7 @@ class Plan:
     notes: dict[str, None] = field(default_factory=dict)
     provenances: list[Mapping[str, Any]] = field(default_factory=list)
     preparation: Preparation | None = None
+    roles: Mapping[str, str | None] = field(default_factory=dict)
 
     def admit(self, part: ShapeSet, where: Where, *, are_records: bool) -> None:
         """Take note of a part; refuse one that contradicts those before it."""
@@ -64,6 +66,7 @@ class Plan:
             preparations = [one if one is None else replace(one, resampling=None) for one in preparations]
         try:
             self.preparation = join_preparations(preparations)
+            self.roles = join_roles([self.roles, part.roles])
         except ShapelexError as error:
             raise ShapeFileError(f"The files do not make up one set. {where(0)}: {error}") from error
         for name, column in part.columns.items():
@@ -309,7 +312,7 @@ class AssembledShapes:
         assert plan.space is not None
         self.space, self.dtype, self.column_types = plan.space, plan.dtype, plan.columns
         self.shape = plan.n_shapes, plan.space.n_coordinates
-        self.missing, self.preparation = missing, plan.preparation
+        self.missing, self.preparation, self.roles = missing, plan.preparation, plan.roles
         given = [dict(one) for one in plan.provenances if one]
         self.provenance: Mapping[str, Any] = given[0] if len(given) == 1 else {"parts": given} if given else {}
         self.notes = tuple(plan.notes)
@@ -336,6 +339,7 @@ class AssembledShapes:
                 notes=self.notes,
                 provenance=self.provenance,
                 preparation=self.preparation,
+                roles=self.roles,
             )
 
     def replace(self, **changes: Any) -> "AssembledShapes":

@@ -42,6 +42,7 @@ def header_of(shapes: Any, columns: Mapping[str, str]) -> tuple[dict[str, Any], 
         "missing": shapes.missing,
         "notes": list(shapes.notes),
         "provenance": dict(shapes.provenance),
+        **({"roles": dict(shapes.roles)} if shapes.roles else {}),
         **preparation_to_json(shapes.preparation),
     }
     try:
@@ -54,8 +55,9 @@ def header_of(shapes: Any, columns: Mapping[str, str]) -> tuple[dict[str, Any], 
 def parts_of_header(header: Mapping[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
     """Return what a header says of a set; as ``metadata`` the names of the arrays of columns, all of which exist."""
     check_header(header, SHAPES_FORMAT, FORMAT_VERSION)
-    kinds = {"space": dict, "columns": dict, "provenance": dict, "notes": list, "missing": str}
-    if not all(isinstance(header.get(name), kind) for name, kind in kinds.items()):
+    kinds = {"space": dict, "columns": dict, "provenance": dict, "notes": list, "missing": str, "roles": dict}
+    # Files of 0.1.0 have no roles.
+    if not all(isinstance(header.get(name, {} if name == "roles" else None), kind) for name, kind in kinds.items()):
         raise ValueError("its header is incomplete")
     absent = [key for key in header["columns"].values() if key not in arrays]
     if absent:
@@ -68,6 +70,7 @@ def parts_of_header(header: Mapping[str, Any], arrays: dict[str, Any]) -> dict[s
         "notes": tuple(map(str, header["notes"])),
         "provenance": header["provenance"],
         "preparation": preparation_of_header(header, space.n_coordinates),
+        "roles": header.get("roles", {}),
     }
 
 

@@ -1,31 +1,22 @@
 """Whether groups of shapes differ, as the page tells it: in shape, and in the use and weight of each atom."""
 
 import warnings
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from shapelex._messages import parameter
-from shapelex._validation import did_you_mean
 from shapelex.coding import SparseCodes
 from shapelex.estimators import ShapeDictionary
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.report.shapes import ReportedShapes
+from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import Column
-from shapelex.statistics.atom_differences import MEASURES, AtomTests, atom_tests
-from shapelex.statistics.data import AlignedShapes, as_groups, tangent_rows
-from shapelex.statistics.formulas import INTERCEPT, Design
-from shapelex.statistics.grouping import Grouping, read_groups
-from shapelex.statistics.models import ShapeLinearModel, fit_model
-from shapelex.statistics.results import Sample
-from shapelex.statistics.terms import Exchanges
-
-if TYPE_CHECKING:
-    import pandas as pd
+from shapelex.shapes.study import find_units
+from shapelex.statistics.atom_differences import MEASURES, AtomTests
+from shapelex.statistics.group_comparison import compare_groups
 
 _PERMUTATIONS = 999
-_BOOTSTRAP = 999
 _LABEL = "label"
 # Labels are compared without being asked for where they are few, and each has some shapes.
 _MOST_GROUPS = 12
@@ -37,91 +28,55 @@ _UNREGISTERED = (
 )
 
 
-def compare_groups(
-    model: ShapeDictionary, shapes: ReportedShapes, codes: SparseCodes, by: str | None, within: str | None
+def group_tests(
+    model: ShapeDictionary, shapes: ReportedShapes, codes: SparseCodes, by: str | None, unit: Any
 ) -> dict[str, Any] | None:
-    """Test whether the groups of a column differ.
+    """Test whether the groups of a column differ, by default those of the label where they are few.
 
-    Parameters
-    ----------
-    model : ShapeDictionary
-        Fitted.
-    shapes : ReportedShapes
-        All shapes.
-    codes : SparseCodes
-        Their codes.
-    by : str or None
-        Column of the groups; when None, the label where it divides the shapes into a few groups.
-    within : str or None
-        Column of strata, such as the animal.
-
-    Returns
-    -------
-    dict or None
-        JSON values; None where nothing is compared.
+    Returns JSON values; where the label cannot be compared, the reason, and None where nothing is to be compared.
     """
+    column = (shapes.roles.get("group") or _LABEL) if by is None else by
     if by is None:
-        if within is not None:
-            raise ParameterError(f"{parameter('within')} needs {parameter('by')}, the column of the groups.")
-        if not _can_compare(shapes.columns.get(_LABEL)):
+        if isinstance(unit, str) and unit != "auto":
+            raise ParameterError(f"{parameter('unit')} needs {parameter('by')}, the column of the groups.")
+        if not _can_compare(shapes.columns.get(column)):
             return None
-    import pandas as pd
-
-    names = [_LABEL if by is None else by, *([] if within is None else [within])]
-    for name in names:
-        _check_column(shapes.columns, name)
-    table = pd.DataFrame({name: shapes.columns[name] for name in names})
-    grouping, sample = read_groups(table, names[0], within)
+    units = find_units(shapes.columns, unit, shapes.roles)
+    given = ShapeSet(shapes.configurations, model.space_)
     with warnings.catch_warnings(record=True) as caught:
         # Told on the page: the mean of shapes that have nothing in common may not be unique, or not be found.
         warnings.simplefilter("always")
-        fit = _fit(model, shapes, table.iloc[sample.rows], grouping, sample)
-    tests = atom_tests(
-        codes, names[0], within, data=table, permutations=_PERMUTATIONS, bootstrap=_BOOTSTRAP, random_state=0
-    )
-    row = fit.table.iloc[0]
+        try:
+            found = compare_groups(
+                given, column, unit=units, codes=codes, data=shapes.columns, where=False, permutations=_PERMUTATIONS
+            )
+        except ShapeInputError as error:
+            if by is not None:
+                raise
+            return {"column": column, "refused": str(error)}
+    tests, row = found.atoms, found.fit.table.iloc[0]
+    assert tests is not None
+    remarks = [*tests.remarks, *(str(warning.message) for warning in caught)]
     return {
-        "column": names[0],
-        "within": within,
-        "names": list(grouping.names),
-        "counts": grouping.counts.tolist(),
-        "unit": grouping.unit,
-        "n_used": sample.n_used,
+        "column": column,
+        "unit": None if units is None else units.column,
+        "units": found.fit.shapes.noun,
+        "names": list(tests.groups),
+        "counts": list(tests.counts),
+        "n_used": found.fit.n_used,
         "n_shapes": len(shapes),
         "permutations": _PERMUTATIONS,
         "confidence": tests.confidence,
         "alpha": tests.alpha,
         "shape": {
-            "df": [int(row["Df"]), int(fit.table["Df"].iloc[1])],
+            "df": [int(row["Df"]), int(found.fit.table["Df"].iloc[1])],
             "r2": float(row["Rsq"]),
             "f": float(row["F"]),
             "p": float(row["P"]),
         },
         "atoms": _list_atoms(tests),
-        "remarks": [
-            *(_UNREGISTERED,) * shapes.is_loose, *tests.remarks, *(str(warning.message) for warning in caught)
-        ],
-    }  # fmt: skip
-
-
-def _fit(
-    model: ShapeDictionary, shapes: ReportedShapes, table: "pd.DataFrame", grouping: Grouping, sample: Sample
-) -> ShapeLinearModel:
-    """Return the linear model with the groups as its only term, as ``shapelex test`` fits it."""
-    column, *within = map(str, table.columns)
-    coordinates, mean = tangent_rows(shapes.configurations[sample.rows].astype(np.complex128), model.space_)
-    used = AlignedShapes(coordinates, table[[column]], sample.rows, dict(sample.dropped), model.space_, mean)
-    members = (grouping.group_of_shapes()[:, None] == np.arange(len(grouping.names))).astype(np.float64)
-    # Relative to the first group.
-    matrix = np.hstack([np.ones((len(members), 1)), members[:, 1:]])
-    places = {INTERCEPT: np.array([0]), column: np.arange(1, matrix.shape[1])}
-    design = Design(
-        (column,), matrix, (INTERCEPT, *grouping.names[1:]), places, {column: frozenset({column})},
-        frozenset({column}), None,
-    )  # fmt: skip
-    blocks = as_groups(table[within[0]])[0] if within else None
-    exchanges = Exchanges(len(matrix), None, blocks)
-    return fit_model(f"shape ~ {column}", used, design, exchanges, permutations=_PERMUTATIONS, seed=0)
+        "remarks": [*(_UNREGISTERED,) * shapes.is_loose, *remarks],
+    }
 
 
 def _can_compare(labels: Column | None) -> bool:
@@ -130,12 +85,6 @@ def _can_compare(labels: Column | None) -> bool:
     texts, counts = np.unique(labels.astype(np.str_), return_counts=True)
     counts = counts[texts != ""]
     return 2 <= len(counts) <= _MOST_GROUPS and int(counts.min()) >= _FEWEST_SHAPES
-
-
-def _check_column(columns: Mapping[str, Column], name: str) -> None:
-    if name not in columns:
-        meant = did_you_mean(name, columns)
-        raise ShapeInputError(f"{name!r} is not a column of the shapes{meant}, which have {', '.join(columns)}.")
 
 
 def _list_atoms(tests: AtomTests) -> list[dict[str, Any]]:

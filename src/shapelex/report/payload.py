@@ -12,7 +12,7 @@ from shapelex.estimators import ShapeDictionary, TangentPCA
 from shapelex.exceptions import NonUniqueMeanWarning, SearchTooLargeError, ShapeInputError
 from shapelex.plotting.poses import pose_rotations
 from shapelex.report.columns import count_bytes, find_groupings, pack_columns
-from shapelex.report.group_tests import compare_groups
+from shapelex.report.group_tests import group_tests
 from shapelex.report.packing import dump_json, pack_array, quantize
 from shapelex.report.pose import common_pose
 from shapelex.report.sampling import choose_shapes
@@ -43,7 +43,7 @@ def make_payload(
     tested: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
     by: str | None = None,
-    within: str | None = None,
+    unit: Any = "auto",
 ) -> dict[str, Any]:
     """Gather what the page shows.
 
@@ -67,8 +67,8 @@ def make_payload(
         Classes and predicted classes of shapes, by their ids.
     provenance : mapping, optional
         Where it comes from.
-    by, within : str, optional
-        Columns of groups and strata to compare, see :func:`~shapelex.report.group_tests.compare_groups`.
+    by, unit
+        What is compared, see :func:`~shapelex.report.group_tests.group_tests`.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def make_payload(
         },
         "columns": pack_columns(shapes.columns, rows),
         "groups": groups,
-        "group_tests": compare_groups(model, shapes, codes, by, within),
+        "group_tests": group_tests(model, shapes, codes, by, unit),
         "map": _place_on_map(kept, space),
         "errors": summarize_errors(errors)
         | {"training": float(model.rmse_), "is_training": n_population is None and _is_fitted_to(model, errors)},

@@ -1,7 +1,7 @@
 """What the caller says about the shapes: names, labels, times."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import Column, column_from_values, frame_rates
 from shapelex.shapes.identity import unique_ids
 from shapelex.shapes.opening import read_configurations
+from shapelex.shapes.study import Roles
 from shapelex.spaces import Space
 
 
@@ -41,6 +42,8 @@ class ReportedShapes:
         Frames per second of the recording of each shape, NaN where not known.
     is_loose : bool
         Whether these are outlines that are known not to be registered.
+    roles : mapping of str to str or None
+        Roles of columns in the study.
     columns : dict of str to ndarray
         All that is known of the shapes, as in the table that ``shapelex encode`` writes.
     preparation : str, optional
@@ -61,6 +64,7 @@ class ReportedShapes:
     has_times: bool = False
     rates: FloatArray | None = None
     is_loose: bool = False
+    roles: Roles = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.configurations)
@@ -104,8 +108,9 @@ def read_shapes(
     preparation: str | None = None
     notes: tuple[str, ...] = ()
     has_times, rates, is_loose = False, None, False
+    roles: Roles = {}
     if isinstance(X, ShapeSet):
-        known, notes = shape_columns(X), X.notes
+        known, notes, roles = shape_columns(X), X.notes, X.roles
         preparation = None if X.preparation is None else str(X.preparation)
         made = X.preparation
         is_loose = X.closed and made is not None and made.is_recorded and not made.is_registered
@@ -141,7 +146,7 @@ def read_shapes(
             known[name] = column_from_values(_one_a_shape(values, n_shapes, name))
     if fps is not None:
         rates = np.full(n_shapes, check_positive(fps, "fps"))
-    told = (preparation, notes, has_times, rates, is_loose)
+    told = (preparation, notes, has_times, rates, is_loose, roles)
     return ReportedShapes(configurations, names_of_shapes, texts, series, names, times, known, *told)
 
 

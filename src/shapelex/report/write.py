@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike
-from shapelex._validation import check_count, check_flag
+from shapelex._validation import check_count, check_flag, removed_arguments
 from shapelex.checks import check
 from shapelex.estimators import ShapeDictionary
 from shapelex.exceptions import ParameterError, ParameterTypeError
@@ -27,6 +27,7 @@ _log = logging.getLogger(__name__)
 _READ_PER_SHOWN = 10
 
 
+@removed_arguments(within="unit= says what is independent")
 def write_report(
     model: ShapeDictionary,
     X: Any,
@@ -44,7 +45,7 @@ def write_report(
     tested: Mapping[str, Any] | None = None,
     provenance: Mapping[str, Any] | None = None,
     by: str | None = None,
-    within: str | None = None,
+    unit: Any = "auto",
 ) -> Path:
     """Write one HTML page to explore a dictionary and the shapes it codes.
 
@@ -95,9 +96,9 @@ def write_report(
         Column whose groups are compared: whether they differ in shape, and in the use and weight of each atom, as
         :func:`shapelex.statistics.atom_tests` tests it. By default labels are compared where there are 2 to 12, each of
         at least 5 shapes.
-    within : str, optional
-        Column of strata such as the animal, within which shapes are exchanged; see
-        :func:`shapelex.statistics.atom_tests`.
+    unit : str, array_like or None, default "auto"
+        Which shapes are not independent, such as those of one animal: means of units are compared, as in
+        :func:`shapelex.statistics.shape_lm`.
 
     Returns
     -------
@@ -165,7 +166,7 @@ def write_report(
         tested=tested,
         provenance=provenance,
         by=by,
-        within=within,
+        unit=unit,
     )
     for remark in payload.get("tested", {}).get("remarks", ()):
         _log.warning("note: %s", remark)

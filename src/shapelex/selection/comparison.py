@@ -23,6 +23,7 @@ from shapelex.exceptions import ParameterError, ParameterTypeError
 from shapelex.geometry.distances import row_distances
 from shapelex.selection.tables import Progress, Row, TidyTable, collect, print_percent
 from shapelex.shapes.opening import read_configurations
+from shapelex.shapes.set import fold_groups
 from shapelex.spaces.base import Space, row_norms
 
 _MOST_NUMBERS = 10_000
@@ -152,7 +153,8 @@ def compare(
         temporal order, or whole groups where `groups` are given. For shapes sorted by kind, give ``KFold(5,
         shuffle=True)``.
     groups : array_like of shape (n_shapes,), optional
-        Group of each shape, such as a recording or a specimen; a group is held out as a whole.
+        Group of each shape, such as a recording or a specimen; a group is held out as a whole. By default the units of
+        a set, see :attr:`ShapeSet.study`.
     measure : {"loss", "distance"}, default "loss"
         ``"loss"`` is the error that each method minimizes and the paper compares: for ``"align-first"`` and ``"complex
         PCA, centered"`` the norm of a difference in a fixed pose. ``"distance"`` is for all methods the full Procrustes
@@ -212,7 +214,7 @@ def compare(
         raise ParameterError(f"{parameter('methods')} must name at least one method, got none.")
     estimators = {str(name): _make_estimator(name, value, n_atoms, max(sparsities)) for name, value in given.items()}
     everything = np.arange(len(configurations))
-    units = check_units(groups, len(configurations))
+    units = check_units(groups if cv is None else fold_groups(X, groups), len(configurations))
     if cv is None and units is not None:
         raise ParameterError(
             f"{parameter('groups')} need folds, but {parameter('cv', None)} holds out none: try {parameter('cv', 5)}."

@@ -24,6 +24,7 @@ from shapelex.geometry.distances import row_distances
 from shapelex.selection.comparison import check_counts
 from shapelex.selection.tables import PRECISION, AtomStability, ErrorSurface, Progress, Row, collect
 from shapelex.shapes.opening import read_configurations
+from shapelex.shapes.set import fold_groups
 from shapelex.shapes.thumbnails import html_text
 from shapelex.spaces import Space
 
@@ -139,7 +140,8 @@ def suggest(
         `ShapeSet` is sorted by label or file, and consecutive shapes of the same kind are not similar, a number of
         folds holds out random rows, and the reasons say so; ``KFold(3)`` always holds out blocks.
     groups : array_like of shape (n_shapes,), optional
-        Group of each shape, such as a recording or a specimen; a group is held out as a whole.
+        Group of each shape, such as a recording or a specimen; a group is held out as a whole. By default the units of
+        a set, see :attr:`ShapeSet.study`; fewer folds are made where these are fewer than `cv`.
     max_shapes : int, default 1500
         Maximum number of shapes to use, evenly spaced over the rows.
     stability : bool, default True
@@ -196,7 +198,7 @@ def suggest(
         raise ParameterError(f"{parameter('min_gain')} must be between 0 and 1, got {min_gain}.")
     n_shapes, n_used = len(configurations), min(len(configurations), check_count(max_shapes, 6, "max_shapes"))
     chosen = np.linspace(0, n_shapes - 1, n_used).round().astype(np.intp)
-    units = check_units(groups, n_shapes)
+    units = check_units(fold_groups(X, groups), n_shapes)
     if cv is None:
         raise ParameterError(f"{parameter('cv')} must hold out some shapes, got None: try {parameter('cv', 3)}.")
     generator = as_generator(random_state)
@@ -204,7 +206,10 @@ def suggest(
     is_shuffled = bool(sorted_by) and units is None and isinstance(cv, int | np.integer)
     order += [f"the rows are sorted by {sorted_by}"] if is_shuffled else []
     fold_seed = int(generator.integers(2**31)) if is_shuffled else None
-    folds = make_folds(cv, n_used, None if units is None else units[chosen], seed=fold_seed)
+    units = None if units is None else units[chosen]
+    if units is not None and groups is None and isinstance(cv, int):
+        cv = min(cv, len(np.unique(units)))
+    folds = make_folds(cv, n_used, units, seed=fold_seed)
     most = min(len(learned_from) for learned_from, _ in folds) // 2
     if most < 1:
         raise ShapeInputError("X holds too few shapes to hold some out and learn from the others: give at least 6.")

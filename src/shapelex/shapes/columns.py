@@ -1,6 +1,6 @@
 """Columns with one entry per shape: made from values, checked, read from files, joined."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, repeat
 from typing import Any, TypeVar
@@ -22,6 +22,8 @@ _ROLE_TYPES: dict[str, Any] = {"ids": np.str_, "labels": np.str_, "sequence": np
 
 # Columns that have a meaning of their own.
 ROLES = tuple(_ROLE_TYPES)
+
+_OWN_NAMES = {"ids": "id", "labels": "label", "sequence": "sequence"}
 
 # Numbers for shapes without an entry, where that is not NaN.
 ABSENT = {"sequence": -1, f"{METADATA}frame": -1}
@@ -61,6 +63,13 @@ class Columns(Mapping[str, Column]):
         """The columns that are neither ids nor labels nor series, by their own names."""
         own = {name: source for name, source in self.sources.items() if name.startswith(METADATA)}
         return Columns({name.removeprefix(METADATA): source for name, source in own.items()})
+
+    def described(self, is_known: Callable[[str], bool] = lambda _: False) -> "Columns":
+        """Return the columns by the names that users know; metadata that is named like others has ``meta`` first."""
+        own = {_OWN_NAMES[name]: self.sources[name] for name in ROLES if name in self.sources}
+        for name, source in self.metadata.sources.items():
+            own[f"meta {name}" if name in _OWN_NAMES.values() or is_known(name) else name] = source
+        return Columns(own)
 
     def take(self, rows: "slice | IntArray") -> "Columns":
         """Return the columns of some shapes, in memory."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice, check_count, check_finite, check_names, is_data_frame
 from shapelex.exceptions import EmptySetError, ShapeInputError
@@ -17,6 +18,7 @@ from shapelex.shapes.opening import choose_space, open_storage
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.sheet import Sheet, label_by
 from shapelex.shapes.storage import ArrayShapes, Shapes
+from shapelex.shapes.study import Units, check_roles, find_units, join_roles, study_of
 from shapelex.shapes.summary import Summary
 from shapelex.shapes.thumbnails import html_text, html_with_thumbnails
 from shapelex.spaces import Landmarks, Space
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 _NOT_PREPARED = Preparation()
 _ARGUMENTS = ("configurations", "space", "ids", "labels", "sequence", "metadata",
-              "missing", "notes", "provenance", "preparation")  # fmt: skip
+              "missing", "notes", "provenance", "preparation", "roles")  # fmt: skip
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -68,6 +70,9 @@ class ShapeSet:
     preparation : Preparation, optional
         How the outlines were resampled and registered; by default they were not. Models check it, see "Start points
         and directions" in the guide. None stands for plain arrays, which are not checked.
+    roles : mapping of str to str or None, optional
+        Columns by their roles in the study, where these are not the usual ones of :attr:`study`: for example
+        ``{"unit": "animal"}``, or ``{"unit": None}`` for shapes that are independent of each other.
 
     Attributes
     ----------
@@ -101,6 +106,7 @@ class ShapeSet:
     notes: tuple[str, ...]
     provenance: Mapping[str, Any]
     preparation: Preparation | None
+    roles: Mapping[str, str | None]
 
     def __init__(
         self,
@@ -115,6 +121,7 @@ class ShapeSet:
         notes: Iterable[str] = (),
         provenance: Mapping[str, Any] | None = None,
         preparation: Preparation | None = _NOT_PREPARED,
+        roles: Mapping[str, str | None] | None = None,
     ) -> None:
         check_choice(missing, ("error", "allow"), "missing")
         given = choose_space(space, configurations)
@@ -126,10 +133,12 @@ class ShapeSet:
                 f"preparation has a mean of shape {mean.shape}, but the shapes are in {used!r}: give the preparation "
                 "of these shapes, or leave it out."
             )
+        columns = make_columns(rows.shape[0], {"ids": ids, "labels": labels, "sequence": sequence}, metadata)
         self.__dict__.update(
             configurations=rows,
             space=used,
-            columns=make_columns(rows.shape[0], {"ids": ids, "labels": labels, "sequence": sequence}, metadata),
+            columns=columns,
+            roles=check_roles(roles, columns.described()),
             missing=missing,
             notes=(notes,) if isinstance(notes, str) else tuple(map(str, notes)),
             provenance={} if provenance is None else dict(provenance),
@@ -156,6 +165,42 @@ class ShapeSet:
     def metadata(self) -> Mapping[str, Column]:
         """Further columns by their names."""
         return self.columns.metadata
+
+    @property
+    def study(self) -> dict[str, str]:
+        """Columns by their roles: ``id``, ``group``, ``unit``, ``side``, ``time``, ``frame``, ``scale`` and ``file``.
+
+        Shapes of one *unit*, such as the frames of a recording, are not independent of each other: tests, intervals
+        and folds take them together. Time series are units, else the images (column ``image``) or files (``file``)
+        that shapes are from, where there are several and one of them has several shapes. `roles` of the set say
+        otherwise.
+        """
+        units = self.units()
+        return study_of(self.columns.described(), None if units is None else units.column, self.roles)
+
+    def units(self, unit: Any = "auto") -> Units | None:
+        """Find out which shapes are independent of each other.
+
+        Parameters
+        ----------
+        unit : "auto", str, array_like of shape (n_shapes,) or None
+            Those of the :attr:`study` by default; a column, or values, of shapes that belong together; None for shapes
+            that are independent.
+
+        Returns
+        -------
+        Units or None
+            Printed, it says what the units are; ``numbers`` has the unit of each shape, such as for the ``groups`` of a
+            cross-validation. None where every shape is a unit.
+
+        Examples
+        --------
+        >>> import shapelex as sx
+        >>> shapes = sx.ShapeSet([[0, 1, 1j], [0, 2, 2j], [0, 1, 3j]], metadata={"image": ["a", "a", "b"]})
+        >>> print(shapes.units())
+        3 shapes from 2 images; images are the independent units
+        """
+        return find_units(self.columns.described(), unit, self.roles)
 
     @property
     def column_types(self) -> dict[str, np.dtype[Any]]:
@@ -604,6 +649,7 @@ def _join_sets(parts: Sequence[ShapeSet], *, series_go_on: bool) -> ShapeSet:
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         provenance=first.provenance if has_one_origin else {"parts": [dict(part.provenance) for part in parts]},
         preparation=join_preparations(part.preparation for part in parts),
+        roles=join_roles(part.roles for part in parts),
     )
 
 
@@ -617,11 +663,31 @@ def description_columns(shapes: ShapeSet, is_known: Callable[[str], bool] = lamb
 
     The names of metadata that are known as something else begin with ``meta``.
     """
-    own = {"id": shapes.ids, "label": shapes.labels, "sequence": shapes.sequence}
-    columns = {name: column for name, column in own.items() if column is not None}
-    for name, column in shapes.metadata.items():
-        columns[f"meta {name}" if name in own or is_known(name) else name] = column
-    return columns
+    return dict(shapes.columns.described(is_known))
+
+
+def fold_groups(X: Any, groups: Any, classes: Any = None) -> Any:
+    """Return what is held out together: `groups` where they are given, else the units of a set; None for all else.
+
+    A set that is a single unit has no groups to hold out. With `classes`, sets in which a fold could not leave two
+    classes to learn from are refused.
+    """
+    units = X.units() if groups is None and isinstance(X, ShapeSet) else None
+    if units is None:
+        return groups
+    alone = f"{parameter('unit', None)} treats shapes as independent (in Python the roles of a set: {{'unit': None}})"
+    n_unknown = sum(value != value or value == "" for value in units.values.tolist())
+    if n_unknown:
+        raise ShapeInputError(f"{n_unknown} of {len(X)} shapes have no value in {units.column}, which says what is "
+                              f"independent: fill it in, or leave these shapes out. {alone}.")  # fmt: skip
+    numbers = units.numbers
+    if classes is None:
+        return numbers if numbers.max() > 0 else None
+    class_of_units = np.unique(np.stack([np.unique(classes, return_inverse=True)[1], numbers]), axis=1)[0]
+    if np.count_nonzero(np.bincount(class_of_units) > 1) < 2:
+        raise ShapeInputError(f"{units}. Fewer than two classes have several {units.noun}, of which one could be held "
+                              f"out. {alone}.")  # fmt: skip
+    return numbers
 
 
 def _as_rows(configurations: Any, space: Space | None, missing: str) -> Any:

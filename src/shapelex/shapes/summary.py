@@ -9,6 +9,7 @@ import numpy as np
 from shapelex._messages import on_one_line
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex.shapes.columns import FPS
+from shapelex.shapes.study import choose_unit, tell_units, unit_columns, unit_values
 from shapelex.spaces import BSpline, HermiteSpline
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Summary:
         self.labels: Counter[str] = Counter()
         self._series: Counter[int] = Counter()
         self._rates: set[float] = set()
+        self._units: dict[str, set[str]] = {}
         self._counts: Counter[str] = Counter()
         self._last: ShapeSet | None = None
         for block in blocks:
@@ -53,6 +55,10 @@ class Summary:
             lines.append(self._name_series())
         if shapes.metadata:
             lines.append(f"metadata: {', '.join(map(on_one_line, shapes.metadata))}")
+        n_units = {name: len(found) for name, found in self._units.items()}
+        unit = choose_unit(n_units, self._counts["shapes"], shapes.roles)
+        if unit is not None:
+            lines.append(tell_units(unit, n_units[unit], self._counts["shapes"]))
         n_gone, left, right = (self._counts[one] for one in ("gone", "left", "right"))
         if n_gone:
             lines.append(f"missing: {counted(n_gone, 'landmark')} in {counted(self._counts['incomplete'], 'shape')}")
@@ -77,6 +83,11 @@ class Summary:
             self.labels.update(shapes.labels.tolist())
         if shapes.sequence is not None:
             self._series.update(shapes.sequence[shapes.sequence != -1].tolist())
+        columns = shapes.columns.described()
+        for name in unit_columns(shapes.roles):
+            if name in columns:
+                values = unit_values(name, columns[name], self._counts["shapes"] - len(shapes))
+                self._units.setdefault(name, set()).update(np.unique(values).tolist())
         rates = shapes.metadata.get(FPS)
         if rates is not None and rates.dtype.kind in "iuf":
             self._rates.update(rates[rates > 0].tolist())

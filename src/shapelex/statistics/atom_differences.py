@@ -39,7 +39,7 @@ class AtomTests(Result):
     groups : tuple of str
         Names of the groups.
     counts : tuple of int
-        Number of shapes, or of strata where these are compared, in each group.
+        Number of shapes, or of units, in each group.
     alpha : float
         Share of false discoveries that is accepted.
     confidence : float
@@ -177,6 +177,7 @@ def atom_tests(
     groups: Any,
     strata: Any = None,
     *,
+    unit: Any = "auto",
     model: Any = None,
     data: Any = None,
     permutations: int = 999,
@@ -204,8 +205,10 @@ def atom_tests(
         Group of each shape: values, or the name of a column of the stored codes or of `data`. Shapes without a group
         are left out.
     strata : str or array_like of shape (n_shapes,), optional
-        Shapes are exchanged within the same value of this column only, such as the animal, and compared within it.
-        Where each stratum has one group, strata are exchanged, and the shapes of each are averaged first.
+        Shapes are exchanged within the same value of this column only, such as the tank, and compared within it.
+    unit : str, array_like or None, default "auto"
+        Which shapes are not independent, as in :func:`~shapelex.statistics.shape_lm`: the use of an atom is then the
+        average over units. By default the time series, images or files that stored codes name.
     model : fitted dictionary, optional
         Dictionary of the codes, such as :class:`~shapelex.ShapeDictionary`: its atoms are drawn, and typical shapes
         rebuilt from them.
@@ -214,8 +217,8 @@ def atom_tests(
     permutations : int, default 999
         Number of random permutations.
     bootstrap : int, default 999
-        Number of bootstrap samples for the intervals of the differences: of shapes within groups; of strata, if there
-        are at least six; of shapes within groups and strata, if there are fewer.
+        Number of bootstrap samples for the intervals of the differences: of units within groups; of strata, if there
+        are at least six; of units within groups and strata, if there are fewer.
     alpha : float, default 0.05
         Share of false discoveries that is accepted among the atoms named as differing.
     confidence : float, default 0.95
@@ -257,15 +260,15 @@ def atom_tests(
         if not 0 < value < 1:
             raise ParameterError(f"{parameter(name)} must be between 0 and 1, got {value}.")
     given = read_code_input(codes, model, data)
-    grouping, sample = read_groups(given.columns, groups, strata)
+    grouping, sample = read_groups(given, groups, strata, unit)
     rng = as_generator(random_state)
     moduli = np.abs(given.weights[sample.rows])
     measured = {"use": (moduli > 0).astype(np.float64), "weight": np.where(moduli > 0, moduli, np.nan)}
     values = np.concatenate([grouping.averaged(measured[name]) for name in MEASURES], axis=1)
     ratios, p = _permutation_tests(grouping, values, permutations, rng)
     estimates = estimate_groups(grouping, values, bootstrap, confidence, rng)
-    posed, group_of_shape = given.in_common_pose()[sample.rows], grouping.group_of_shapes()
-    mean_weights = np.stack([posed[group_of_shape == group].mean(axis=0) for group in range(len(grouping.names))])
+    posed = grouping.averaged(given.in_common_pose()[sample.rows])
+    mean_weights = np.stack([posed[grouping.groups == group].mean(axis=0) for group in range(len(grouping.names))])
     remarks = [
         *sample.remarks,
         *grouping.remarks(permutations),

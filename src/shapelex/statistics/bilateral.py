@@ -9,21 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count
 from shapelex.exceptions import ParameterError, ShapeInputError, UnsupportedBySpaceError
 from shapelex.geometry import distance, mean_shape
 from shapelex.spaces import Landmarks, Space
-from shapelex.statistics.data import AlignedShapes, Columns, ShapeInput, as_groups, read_input, tangent_rows
+from shapelex.statistics.data import AlignedShapes, Columns, ShapeInput, as_groups, read_input, tangent_rows, unit_means
 from shapelex.statistics.formulas import make_design, parse_formula
-from shapelex.statistics.linear_model import moved_parts, orthonormal_basis, reduce_columns
+from shapelex.statistics.linear_model import moved_products, orthonormal_basis, reduce_columns
 from shapelex.statistics.model_checks import RESIDUALS
 from shapelex.statistics.models import ShapeLinearModel, fit_model
-from shapelex.statistics.permutations import as_seed, block_exchange, p_values
+from shapelex.statistics.permutations import Exchange, as_seed, p_values
 from shapelex.statistics.results import Result, Sample, format_table, plural, sample_of
-from shapelex.statistics.terms import Exchanges
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -226,7 +224,8 @@ def _exchange_cells(used: AlignedShapes, term: str, strata: str, permutations: i
     """
     individuals, sides = (as_groups(used.table[name])[0] for name in (INDIVIDUAL, SIDE))
     cells = individuals * 2 + sides
-    exchange = block_exchange(cells, individuals if strata == INDIVIDUAL else sides)
+    _, first, counts = np.unique(cells, return_index=True, return_counts=True)
+    exchange = Exchange(len(first), (individuals if strata == INDIVIDUAL else sides)[first])
     ones = np.ones((len(cells), 1))
     own = np.eye(int(individuals.max()) + 1)[individuals] if term == INDIVIDUAL else sides[:, None].astype(np.float64)
     other = sides[:, None].astype(np.float64) if term == INDIVIDUAL else np.eye(int(individuals.max()) + 1)[individuals]
@@ -234,14 +233,12 @@ def _exchange_cells(used: AlignedShapes, term: str, strata: str, permutations: i
     top = orthonormal_basis(own, lower)
     bottom = orthonormal_basis(np.eye(int(cells.max()) + 1)[cells], np.hstack([lower, top]))
     rows = reduce_columns(used.coordinates - used.coordinates.mean(axis=0))
-    moved = moved_parts(np.hstack([top, bottom]), rows, exchange)
-    ratios = []
-    with single_blas_thread():
-        for indices in exchange.chunks(permutations, seed):
-            for products, _ in moved.products(indices):
-                squares = np.einsum("kbp,kbp->kb", products, products)
-                above, below = squares[: top.shape[1]].sum(axis=0), squares[top.shape[1] :].sum(axis=0)
-                ratios.append(above / np.maximum(below, np.finfo(float).tiny))
+    # The basis is the same for all rows of a cell.
+    basis, ratios = np.hstack([top, bottom])[first] * counts[:, None], []
+    for products in moved_products(basis, unit_means(rows, cells), exchange, permutations, seed):
+        squares = np.einsum("kbp,kbp->kb", products, products)
+        above, below = squares[: top.shape[1]].sum(axis=0), squares[top.shape[1] :].sum(axis=0)
+        ratios.append(above / np.maximum(below, np.finfo(float).tiny))
     return float(p_values(np.concatenate(ratios)))
 
 
@@ -273,8 +270,7 @@ def _fit(used: AlignedShapes, has_replicates: bool, permutations: int, seed: int
     design = make_design(parsed, table[names])
     error = {INDIVIDUAL: BOTH, SIDE: BOTH} if has_replicates else {}
     plain = AlignedShapes(used.coordinates, table, used.rows, used.dropped, used.space, used.mean, used.remarks)
-    exchanges = Exchanges(len(table), None, None)
-    return fit_model(formula, plain, design, exchanges, permutations=permutations, seed=seed, error=error)
+    return fit_model(formula, plain, design, Exchange(len(table)), permutations=permutations, seed=seed, error=error)
 
 
 def _check_pairs(pairs: ArrayLike, space: Space) -> IntArray:

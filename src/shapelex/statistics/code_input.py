@@ -5,7 +5,7 @@ do not depend on the pose in which a shape was given.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,14 +19,11 @@ from shapelex.geometry.alignment import phases
 from shapelex.geometry.means import full_mean
 from shapelex.spaces import Space
 from shapelex.spaces.base import row_norms
-from shapelex.statistics.data import as_columns, check_magnitude
-
-if TYPE_CHECKING:
-    import pandas as pd
+from shapelex.statistics.data import Columns, as_columns, check_magnitude
 
 
 @dataclass(frozen=True, eq=False)
-class CodeInput:
+class CodeInput(Columns):
     """Codes in memory, with the columns that are known of their shapes.
 
     Attributes
@@ -37,17 +34,11 @@ class CodeInput:
         The dictionary, where it is known.
     space : Space or None
         Space of the atoms.
-    columns : DataFrame
-        What is known of the shapes, one row per shape.
     """
 
     weights: ComplexArray
     atoms: ComplexArray | None
     space: Space | None
-    columns: "pd.DataFrame"
-
-    def __len__(self) -> int:
-        return len(self.weights)
 
     @property
     def n_atoms(self) -> int:
@@ -95,7 +86,7 @@ def read_code_input(codes: Any, model: Any = None, data: Any = None) -> CodeInpu
     import pandas as pd
 
     columns = pd.DataFrame({**known, **as_columns(data, len(dense))}, index=range(len(dense)))
-    return CodeInput(dense.astype(np.complex128), atoms, space, columns)
+    return CodeInput(columns, dense.astype(np.complex128), atoms, space, roles={} if known else None)
 
 
 def _atoms_of(model: Any, n_atoms: int) -> tuple[ComplexArray | None, Space | None]:

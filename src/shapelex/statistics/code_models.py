@@ -8,17 +8,17 @@ from scipy.stats import false_discovery_control
 
 from shapelex._messages import parameter
 from shapelex._typing import ComplexArray
-from shapelex._validation import check_count, name_rows
+from shapelex._validation import check_count, removed_arguments
 from shapelex.exceptions import CodesError, ParameterError, ShapeInputError
 from shapelex.spaces import Landmarks, Space
 from shapelex.statistics.code_input import CodeInput, read_code_input
-from shapelex.statistics.data import AlignedShapes, Columns, as_groups, as_real, is_missing
+from shapelex.statistics.data import AlignedShapes, as_groups, as_real
 from shapelex.statistics.formulas import make_design, parse_formula
 from shapelex.statistics.linear_model import permuted_sums
 from shapelex.statistics.models import ShapeLinearModel, f_statistics, fit_model
-from shapelex.statistics.permutations import as_seed, p_values
+from shapelex.statistics.permutations import BLOCKS, Exchange, as_seed, p_values
 from shapelex.statistics.results import Result, Sample, format_table, plural
-from shapelex.statistics.terms import Exchanges, check_type
+from shapelex.statistics.terms import check_type
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,6 +145,7 @@ class CodeLinearModel(Result):
         return "\n".join(parts)
 
 
+@removed_arguments(blocks=BLOCKS)
 def code_lm(
     formula: str,
     codes: Any,
@@ -155,7 +156,7 @@ def code_lm(
     random_state: Any = 0,
     type: Literal[1, 2, 3] = 1,  # noqa: A002
     strata: Any = None,
-    blocks: Any = None,
+    unit: Any = "auto",
 ) -> CodeLinearModel:
     r"""Regress the complex weights of atoms on covariates, with P by residual permutation.
 
@@ -186,8 +187,10 @@ def code_lm(
         Seed of the permutations.
     type : {1, 2, 3}, default 1
         Type of the sums of squares, as in :func:`~shapelex.statistics.shape_lm`.
-    strata, blocks : str or array_like, optional
+    strata : str or array_like, optional
         What is exchanged, as in :func:`~shapelex.statistics.shape_lm`.
+    unit : str, array_like or None, default "auto"
+        As in :func:`~shapelex.statistics.shape_lm`: the model is one of the average weights of units.
 
     Returns
     -------
@@ -226,18 +229,14 @@ def code_lm(
         raise ParameterError(
             f"{parameter('formula')} must begin with 'codes ~', such as 'codes ~ log(size) + species', got {formula!r}."
         )
-    columns = Columns(given.columns)
-    parsed, names = parse_formula(f"shape ~ {right}", columns)
-    exchanged = {
-        name: columns.column(value, name)
-        for name, value in (("strata", strata), ("blocks", blocks))
-        if value is not None
-    }
-    used = _complete(given, {name: given.columns[name] for name in names}, exchanged)
-    units = {name: as_groups(column.iloc[used.rows])[0] for name, column in exchanged.items()}
+    parsed, names = parse_formula(f"shape ~ {right}", given)
+    needed = {name: given.columns[name] for name in names}
+    if strata is not None:
+        needed["strata"] = given.column(strata, "strata")
+    used = _complete(given, needed, unit)
+    exchange = Exchange(len(used.table), None if strata is None else as_groups(used.table.pop("strata"))[0])
     design = make_design(parsed, used.table, centered_contrasts=sum_type == 3)
-    exchanges = Exchanges(len(used.rows), units.get("strata"), units.get("blocks"))
-    fit = fit_model(formula, used, design, exchanges, permutations=permutations, seed=seed, sum_type=sum_type)
+    fit = fit_model(formula, used, design, exchange, permutations=permutations, seed=seed, sum_type=sum_type)
     return CodeLinearModel(
         formula=formula,
         fit=fit,
@@ -249,24 +248,16 @@ def code_lm(
     )
 
 
-def _complete(given: CodeInput, needed: "dict[str, pd.Series]", exchanged: "dict[str, pd.Series]") -> AlignedShapes:
-    """Return weights in the common pose of the shapes that have all covariates."""
+def _complete(given: CodeInput, needed: "dict[str, pd.Series]", unit: Any) -> AlignedShapes:
+    """Return weights in the common pose of the shapes that have all covariates, or their averages over units."""
     import pandas as pd
 
-    is_without = {name: is_missing(column) for name, column in {**needed, **exchanged}.items()}
-    is_dropped = np.logical_or.reduce([np.zeros(len(given), dtype=bool), *is_without.values()])
-    rows = np.flatnonzero(~is_dropped)
-    if not len(rows):
-        raise ShapeInputError(f"all {len(given)} shapes miss one of {', '.join(is_without)}.")
-    dropped = {
-        int(row): ", ".join(f"no {name}" for name, missing in is_without.items() if missing[row])
-        for row in np.flatnonzero(is_dropped)
-    }
-    remarks = (f"{len(dropped)} of {len(given)} shapes left out: {name_rows(is_dropped)}.",) if dropped else ()
+    rows, dropped, remarks, units = given.complete(needed, unit)
     posed = given.in_common_pose()[rows]
     table = pd.DataFrame({name: column.to_numpy()[rows] for name, column in needed.items()}, index=rows)
     # Weights are plain numbers: the product of landmarks is the plain one.
-    return AlignedShapes(as_real(posed), table, rows, dropped, Landmarks(given.n_atoms), posed.mean(axis=0), remarks)
+    space, mean = Landmarks(given.n_atoms), posed.mean(axis=0)
+    return AlignedShapes(as_real(posed), table, rows, dropped, space, mean, tuple(remarks)).averaged(units)
 
 
 def _atom_table(fit: ShapeLinearModel, n_atoms: int, permutations: int, seed: int) -> "pd.DataFrame":

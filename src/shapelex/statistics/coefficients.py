@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shapelex._blas import single_blas_thread
 from shapelex.statistics.formulas import INTERCEPT
-from shapelex.statistics.linear_model import moved_parts, reduce_columns
+from shapelex.statistics.linear_model import moved_products, reduce_columns
 from shapelex.statistics.permutations import p_values
 from shapelex.statistics.terms import reduced_terms
 
@@ -34,16 +33,11 @@ def coefficient_table(fit: "ShapeLinearModel") -> "pd.DataFrame":
             continue
         solve = np.linalg.pinv(term.basis[:, : term.df].T @ design.matrix[:, columns])
         residuals = rows if settings["method"] == "full" else rows - term.reduced @ (term.reduced.T @ rows)
-        moved = moved_parts(term.basis[:, : term.df], residuals, term.exchange)
-        with single_blas_thread():
-            found = np.concatenate(
-                [
-                    np.linalg.norm(np.tensordot(solve, products, axes=1), axis=2)
-                    for indices in term.exchange.chunks(settings["permutations"], settings["seed"])
-                    for products, _ in moved.products(indices)
-                ],
-                axis=1,
-            )
+        moved = moved_products(
+            term.basis[:, : term.df], residuals, term.exchange, settings["permutations"], settings["seed"]
+        )
+        parts = [np.linalg.norm(np.tensordot(solve, products, axes=1), axis=2) for products in moved]
+        found = np.concatenate(parts, axis=1)
         lengths[columns], shares[columns] = found[:, 0], p_values(found)
     first = design.terms[:1]
     below = reduced_terms(design, first[0], settings["type"]) if first else []

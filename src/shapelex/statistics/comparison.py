@@ -101,7 +101,6 @@ def compare_models(reduced: ShapeLinearModel, *models: ShapeLinearModel) -> Mode
     total, first = float(reduced.table.loc[TOTAL, "SS"]), reduced.table.loc[RESIDUALS]
     permutations, seed = reduced.settings["permutations"], reduced.settings["seed"]
     lines = [{"ResDf": int(first["Df"]), "RSS": float(first["SS"])}]
-    lower = orthonormal_basis(reduced.design.matrix)
     for model in models:
         _check_pair(reduced, model)
         columns = model.design.matrix
@@ -109,8 +108,7 @@ def compare_models(reduced: ShapeLinearModel, *models: ShapeLinearModel) -> Mode
             raise ParameterError(
                 f"the model {model.formula!r} does not contain {reduced.formula!r}: give nested models."
             )
-        exchange = model.exchanges.of(orthonormal_basis(columns, lower))
-        pair = nested_pair(model.formula, reduced.design.matrix, columns, columns, exchange)
+        pair = nested_pair(model.formula, reduced.design.matrix, columns, columns, model.exchange)
         sums = permuted_sums(reduced.shapes.coordinates, [pair], permutations, seed)
         df_residual = int(model.table.loc[RESIDUALS, "Df"])
         statistics = f_statistics(sums, [pair], df_residual, {})
@@ -140,5 +138,5 @@ def _check_pair(reduced: ShapeLinearModel, model: ShapeLinearModel) -> None:
             f"the models must be fitted to the same shapes, but {reduced.formula!r} used {len(mine.rows)} and "
             f"{model.formula!r} {len(theirs.rows)}, as entries of their columns are missing: leave these shapes out."
         )
-    if not np.allclose(mine.coordinates, theirs.coordinates):
-        raise ParameterError("the models must be fitted to the same shapes, but their coordinates differ.")
+    if mine.coordinates.shape != theirs.coordinates.shape or not np.allclose(mine.coordinates, theirs.coordinates):
+        raise ParameterError("the models must be fitted to the same shapes, but their coordinates or units differ.")

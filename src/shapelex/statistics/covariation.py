@@ -13,9 +13,19 @@ from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, FloatArray, IntArray
 from shapelex._validation import check_count, is_data_frame
 from shapelex.exceptions import ShapeInputError
-from shapelex.statistics.data import ShapeInput, as_groups, check_magnitude, check_values, read_input
+from shapelex.statistics.data import (
+    Columns,
+    ShapeInput,
+    as_groups,
+    between_units,
+    check_magnitude,
+    check_values,
+    read_input,
+    tell_choice,
+    unit_means,
+)
 from shapelex.statistics.linear_model import reduce_columns
-from shapelex.statistics.permutations import Exchange, as_seed, p_values, plain_exchange
+from shapelex.statistics.permutations import Exchange, as_seed, p_values
 from shapelex.statistics.results import Result, Sample, plural
 
 if TYPE_CHECKING:
@@ -114,6 +124,7 @@ def two_block_pls(
     random_state: Any = 0,
     strata: ArrayLike | None = None,
     aligned: bool = False,
+    unit: Any = "auto",
 ) -> TwoBlockPLS:
     """Measure the covariation of two blocks of variables of the same specimens by partial least squares.
 
@@ -132,6 +143,9 @@ def two_block_pls(
     aligned : bool, default False
         Take the coordinates of shapes as they are, for example two parts of configurations that were aligned as a
         whole.
+    unit : str, array_like or None, default "auto"
+        Which rows are not independent, as in :func:`~shapelex.statistics.shape_lm`; by default the units of `a`, or of
+        `b`, where these are sets. Both blocks are averaged over units.
 
     Returns
     -------
@@ -160,6 +174,8 @@ def two_block_pls(
     >>> bool(found.p > 0.05)
     True
     """
+    import pandas as pd
+
     check_count(permutations, 0, "permutations")
     (first, is_first, remarks), (second, is_second, more) = _block(a, "a"), _block(b, "b")
     if len(is_first) != len(is_second):
@@ -173,13 +189,22 @@ def two_block_pls(
         raise ShapeInputError(f"at least three rows without missing entries are needed, got {len(rows)}.")
     dropped = {int(row): "missing entries" for row in np.flatnonzero(~is_used)}
     tables = [_centered(block, rows, aligned, name) for block, name in ((first, "a"), (second, "b"))]
-    codes = None if strata is None else as_groups(read_strata(strata, len(is_used)).iloc[rows])[0]
-    exchange = plain_exchange(len(rows), codes)
+    columns = Columns(pd.DataFrame(index=range(len(is_used))))
+    sets: list[Columns] = [block for block in (first, second) if isinstance(block, ShapeInput)] or [columns]
+    units = next((one for block in sets if (one := block.units(unit)) is not None), None)
+    given = {} if strata is None else {"strata": columns.column(strata, "strata")}
+    table = pd.DataFrame(given, index=range(len(is_used))).iloc[rows]
+    if units is not None:
+        table, numbers = between_units(table, units.take(rows))
+        tables = [unit_means(one, numbers) for one in tables]
+        tables = [one - one.mean(axis=0) for one in tables]
+    exchange = Exchange(len(tables[0]), as_groups(table["strata"])[0] if given else None)
     mine, theirs = (reduce_columns(table) for table in tables)
     found = permuted_correlations(mine, theirs, exchange, permutations, as_seed(random_state))
-    left, values, right = np.linalg.svd(tables[0].T @ tables[1] / (len(rows) - 1), full_matrices=False)
+    left, values, right = np.linalg.svd(tables[0].T @ tables[1] / (len(tables[0]) - 1), full_matrices=False)
     n_axes = int(np.count_nonzero(values > 1e-12 * max(values[0], 1e-300)))
     kept = [f"{len(dropped)} of {len(is_used)} rows left out: missing entries."] if dropped else []
+    kept += [] if units is None else [tell_choice(units.take(rows))]
     return TwoBlockPLS(
         float(found[0]),
         float(p_values(found)),
@@ -191,16 +216,6 @@ def two_block_pls(
         permutations,
         Sample(rows, dropped, (*dict.fromkeys([*remarks, *more, *kept]),)),
     )
-
-
-def read_strata(strata: Any, n_rows: int) -> "pd.Series":
-    """Return strata as a column; refuse another number of entries."""
-    import pandas as pd
-
-    column = pd.Series(np.asarray(strata))
-    if len(column) != n_rows:
-        raise ShapeInputError(f"{parameter('strata')} must have {n_rows} entries, one per row, got {len(column)}.")
-    return column
 
 
 def permuted_correlations(

@@ -6,7 +6,7 @@ out with the reasons.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from shapelex.geometry.alignment import remove_along, rotations_onto
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.opening import as_shapes
 from shapelex.shapes.set import description_columns
+from shapelex.shapes.study import Roles, Units, find_units
 from shapelex.spaces import Space
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ _LEAST_MAGNITUDE, _MOST_MAGNITUDE = 1e-140, 1e140
 SIZE = "size"
 """Name of the centroid size of the raw shapes among the columns."""
 
+UNIT, STRATUM = "unit", "stratum"
+
 
 @dataclass(frozen=True, eq=False)
 class AlignedShapes:
@@ -38,10 +41,11 @@ class AlignedShapes:
 
     Attributes
     ----------
-    coordinates : ndarray of float, shape (n_used, 2 n_coordinates)
+    coordinates : ndarray of float, shape (n_rows, 2 n_coordinates)
         Whitened coordinates, real and imaginary parts side by side: the mean pre-shape plus a tangent vector at it.
+        There is a row for each unit where there are units, otherwise for each shape that is used.
     table : DataFrame
-        Columns of the analysis, one row per shape that is used.
+        Columns of the analysis; its index has the number of the shape of a row, of a unit that of its first one.
     rows : ndarray of int, shape (n_used,)
         Numbers of the shapes that are used, in the set that was given.
     dropped : dict of int to str
@@ -52,6 +56,8 @@ class AlignedShapes:
         Configuration at whose shape the tangent space is; the average of the rows where they were given aligned.
     remarks : tuple of str
         What a reader of the results should know.
+    noun : str
+        What a row is, in the plural.
     """
 
     coordinates: FloatArray
@@ -61,6 +67,19 @@ class AlignedShapes:
     space: Space
     mean: ComplexArray
     remarks: tuple[str, ...] = ()
+    noun: str = "shapes"
+
+    def averaged(self, units: Units | None) -> "AlignedShapes":
+        """Return the means of units, which are those of the shapes that are used; refuse columns that vary within."""
+        if units is None:
+            return self
+        table, numbers = between_units(self.table, units)
+        remarks, coordinates = (*self.remarks, tell_choice(units)), unit_means(self.coordinates, numbers)
+        return replace(self, coordinates=coordinates, table=table, remarks=remarks, noun=units.noun)
+
+    def split_strata(self) -> IntArray | None:
+        """Take the strata out of the table, and return the stratum of each row; None where there are none."""
+        return as_groups(self.table.pop(STRATUM))[0] if STRATUM in self.table else None
 
     def to_configurations(self, coordinates: FloatArray) -> ComplexArray:
         """Return configurations of real rows such as `coordinates`, or of one row."""
@@ -75,12 +94,47 @@ class Columns:
     ----------
     columns : DataFrame
         One row per shape.
+    roles : mapping of str to str or None
+        Roles of the columns in the study of a set; None for plain arrays.
     """
 
     columns: "pd.DataFrame"
+    roles: Roles | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.columns)
+
+    def units(self, unit: Any) -> Units | None:
+        """Return the units of the shapes, see :func:`find_units`."""
+        units = find_units(self.columns, unit, self.roles)
+        if units is None:
+            return None
+        column = self.column(units.values, UNIT)
+        if column.dtype.kind not in "biuf":
+            column = column.astype(str).mask(is_missing(column), "")
+        return Units(units.column, column.to_numpy())
+
+    def complete(
+        self, needed: "Mapping[str, pd.Series]", unit: Any, reasons: Mapping[str, BoolArray] | None = None
+    ) -> tuple[IntArray, dict[int, str], list[str], Units | None]:
+        """Return the rows that miss nothing, the others with the reasons, a remark on these, and the units of the rows.
+
+        `reasons` are reasons to leave out rows, other than missing entries.
+        """
+        units = self.units(unit)
+        entries = {**needed, **({} if units is None else {UNIT: self.column(units.values, UNIT)})}
+        bad = {**(reasons or {}), **{f"no {name}": is_missing(column) for name, column in entries.items()}}
+        is_dropped = np.logical_or.reduce([np.zeros(len(self), dtype=bool), *bad.values()])
+        rows, lost = np.flatnonzero(~is_dropped), np.flatnonzero(is_dropped).tolist()
+        dropped = {row: ", ".join(reason for reason, is_bad in bad.items() if is_bad[row]) for row in lost}
+        if not len(rows):
+            raise ShapeInputError(
+                f"all {len(self)} shapes miss something ({', '.join(sorted(set(dropped.values())))}): fill in missing "
+                "landmarks by sx.impute, or leave out the columns that have missing entries."
+            )
+        told = "; ".join(f"{reason} in {name_rows(is_bad)}" for reason, is_bad in bad.items() if is_bad.any())
+        remarks = [f"{len(dropped)} of {len(self)} shapes left out: {told}."] if dropped else []
+        return rows, dropped, remarks, None if units is None else units.take(rows)
 
     def column(self, given: Any, name: str) -> "pd.Series":
         """Return a column by its name, or values with one entry per shape; `name` is the argument in errors."""
@@ -148,36 +202,26 @@ class ShapeInput(Columns):
     remarks: tuple[str, ...] = field(default=())
     has_given_sizes: bool = False
 
-    def use(self, needed: "Mapping[str, pd.Series]", aligned: bool = False) -> AlignedShapes:
+    def use(
+        self, needed: "Mapping[str, pd.Series]", aligned: bool = False, unit: Any = None, strata: Any = None
+    ) -> AlignedShapes:
         """Return the shapes without missing landmarks or missing entries in the `needed` columns, aligned.
 
-        With `aligned`, the coordinates are taken as they are.
+        With `aligned`, the coordinates are taken as they are. Where there are units, their means are returned. The
+        strata become the column :data:`STRATUM` of the table.
         """
         import pandas as pd
 
         check_flag(aligned, "aligned")
-        dropped: dict[int, str] = {}
-        is_usable = np.ones(len(self), dtype=bool)
-        reasons: dict[str, BoolArray] = {"missing landmarks": np.asarray(np.isnan(self.configurations).any(axis=1))}
-        reasons |= {f"no {name}": is_missing(column) for name, column in needed.items()}
-        for reason, is_bad in reasons.items():
-            for row in np.flatnonzero(is_bad).tolist():
-                dropped[row] = f"{dropped[row]}, {reason}" if row in dropped else reason
-            is_usable &= ~is_bad
-        rows = np.flatnonzero(is_usable)
-        if not len(rows):
-            raise ShapeInputError(
-                f"all {len(self)} shapes miss something ({', '.join(sorted(set(dropped.values())))}): fill in missing "
-                "landmarks by sx.impute, or leave out the columns that have missing entries."
-            )
+        if strata is not None:
+            needed = {**needed, STRATUM: self.column(strata, "strata")}
+        is_gone = {"missing landmarks": np.asarray(np.isnan(self.configurations).any(axis=1))}
+        rows, dropped, remarks, units = self.complete(needed, unit, is_gone)
         chosen = self.configurations[rows]
         coordinates, mean = taken_as_they_are(chosen, self.space) if aligned else tangent_rows(chosen, self.space)
-        kept = {name: _used_values(column, rows) for name, column in needed.items()}
-        table = pd.DataFrame(kept, index=rows)
-        remarks = [*self.remarks]
-        if dropped:
-            remarks.append(f"{len(dropped)} of {len(self)} shapes left out: {_tell_reasons(reasons)}.")
-        return AlignedShapes(coordinates, table, rows, dict(sorted(dropped.items())), self.space, mean, tuple(remarks))
+        table = pd.DataFrame({name: _used_values(column, rows) for name, column in needed.items()}, index=rows)
+        told = (*self.remarks, *remarks)
+        return AlignedShapes(coordinates, table, rows, dropped, self.space, mean, told).averaged(units)
 
 
 def read_input(shapes: Any, data: Any = None, name: str = "shapes") -> ShapeInput:
@@ -209,7 +253,8 @@ def read_input(shapes: Any, data: Any = None, name: str = "shapes") -> ShapeInpu
     import pandas as pd
 
     columns = pd.DataFrame({SIZE: sizes, **own, **given})
-    return ShapeInput(columns, configurations, opened.space, tuple(remarks), SIZE in given)
+    roles = shapes.roles if isinstance(shapes, ShapeSet) else None
+    return ShapeInput(columns, configurations, opened.space, tuple(remarks), SIZE in given, roles=roles)
 
 
 def tangent_rows(configurations: ComplexArray, space: Space) -> tuple[FloatArray, ComplexArray]:
@@ -262,6 +307,37 @@ def is_missing(column: "pd.Series") -> BoolArray:
     if column.dtype.kind in "OUT" or str(column.dtype) in ("string", "str", "category"):
         found = found | (column.astype(object) == "").to_numpy()
     return found
+
+
+def unit_means(values: Any, numbers: IntArray) -> Any:
+    """Return averages over the rows of each unit; NaN entries do not count."""
+    is_known = ~np.isnan(values)
+    sums = np.zeros((int(numbers.max()) + 1, *values.shape[1:]), dtype=values.dtype)
+    counts = np.zeros(sums.shape)
+    np.add.at(sums, numbers, np.where(is_known, values, 0))
+    np.add.at(counts, numbers, is_known)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def between_units(table: "pd.DataFrame", units: Units) -> "tuple[pd.DataFrame, IntArray]":
+    """Return the rows of the first shapes of units, and the unit of each shape; refuse what differs within a unit."""
+    numbers, own = units.numbers, f"{parameter('unit', None)} treats shapes as independent"
+    if numbers.max() == 0:
+        raise ShapeInputError(f"{units}: nothing can be tested. {own}, {parameter('unit=')} names another column.")
+    for name in table.columns:
+        n_values = table[name].groupby(numbers).nunique()
+        if (n_values > 1).any():
+            raise ShapeInputError(
+                f"{name} varies within {int((n_values > 1).sum())} of {len(n_values)} {units.noun}, which are the "
+                f"independent units. Effects within units cannot be tested yet; a later version will. {own}, "
+                f"{parameter('unit=')} names another column."
+            )
+    return table.iloc[np.unique(numbers, return_index=True)[1]], numbers
+
+
+def tell_choice(units: Units) -> str:
+    """Return what the units are, as a remark that names the alternative."""
+    return f"{units}; unit=None treats shapes as independent."
 
 
 def _used_values(column: "pd.Series", rows: IntArray) -> Any:
@@ -338,10 +414,6 @@ def _remarks_of(shapes: Any) -> list[str]:
             "sx.register."
         ]
     return []
-
-
-def _tell_reasons(reasons: Mapping[str, BoolArray]) -> str:
-    return "; ".join(f"{reason} in {name_rows(is_bad)}" for reason, is_bad in reasons.items() if is_bad.any())
 
 
 def check_values(values: ArrayLike, n_rows: int, name: str) -> FloatArray:

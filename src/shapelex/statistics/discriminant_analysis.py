@@ -19,7 +19,7 @@ from shapelex._typing import FloatArray
 from shapelex._validation import check_count
 from shapelex.estimators.folds import make_folds
 from shapelex.exceptions import ParameterError, ShapeInputError
-from shapelex.statistics.data import as_groups, read_input
+from shapelex.statistics.data import UNIT, as_groups, read_input, tell_choice
 from shapelex.statistics.manova import principal_scores
 from shapelex.statistics.results import Result, Sample, format_table, plural, sample_of
 
@@ -118,6 +118,7 @@ def discriminants(
     priors: str = "equal",
     random_state: int = 0,
     aligned: bool = False,
+    unit: Any = "auto",
 ) -> Discriminants:
     """Find the linear discriminants of groups, and classify each shape by the others.
 
@@ -143,6 +144,8 @@ def discriminants(
         Seed of the folds, where there are more than 1,000 shapes: these are left out in 10 folds.
     aligned : bool, default False
         As in :func:`~shapelex.statistics.shape_lm`.
+    unit : str, array_like or None, default "auto"
+        Which shapes are not independent, as in :func:`~shapelex.statistics.shape_lm`: they are left out together.
 
     Returns
     -------
@@ -171,14 +174,18 @@ def discriminants(
     if priors not in ("equal", "proportional"):
         raise ParameterError(f"{parameter('priors')} must be 'equal' or 'proportional', got {priors!r}.")
     given = read_input(shapes, data)
-    used = given.use({"group": given.combined(groups, "groups")}, aligned)
+    units, needed = given.units(unit), {"group": given.combined(groups, "groups")}
+    used = given.use(needed if units is None else {**needed, UNIT: given.column(units.values, UNIT)}, aligned)
     codes, names = as_groups(used.table["group"])
-    counts = np.bincount(codes)
-    if len(names) < 2 or counts.min() < 2:
-        few = ", ".join(name for name, count in zip(names, counts, strict=True) if count < 2)
+    counts, kept_together = np.bincount(codes), None if units is None else units.take(used.rows).numbers
+    own = np.arange(len(codes)) if kept_together is None else kept_together
+    n_units = np.bincount(np.unique(np.stack([codes, own]), axis=1)[0])
+    if len(names) < 2 or n_units.min() < 2:
+        few = ", ".join(name for name, count in zip(names, n_units, strict=True) if count < 2)
+        noun, one = ("shapes", "shape") if units is None else (units.noun, f"of the {units.noun}")
         raise ShapeInputError(
-            f"{parameter('groups')} must be at least two groups of at least two shapes each"
-            f"{f', but there is one shape only in {few}' if few else ', got one group'}: leave such groups out."
+            f"{parameter('groups')} must be at least two groups of at least two {noun} each"
+            f"{f', but there is one {one} only in {few}' if few else ', got one group'}: leave such groups out."
         )
     rows = used.coordinates - used.coordinates.mean(axis=0)
     if np.abs(rows).max() <= _ROUNDING * np.abs(used.coordinates).max():
@@ -194,13 +201,15 @@ def discriminants(
             raise ParameterError(f"{parameter('n_components')} must be at most {most}, got {n_used}.")
     chances = np.full(len(names), 1 / len(names)) if priors == "equal" else counts / counts.sum()
     model = make_pipeline(PCA(n_used, svd_solver="full"), LinearDiscriminantAnalysis(priors=chances, solver="svd"))
-    is_large = len(rows) > _MOST_LEFT_OUT
-    n_rows = len(rows)
-    folds = make_folds(10, n_rows, classes=codes, seed=random_state) if is_large else make_folds(n_rows, n_rows)
+    n_left_out = int(own.max()) + 1
+    is_large = n_left_out > _MOST_LEFT_OUT
+    options: dict[str, Any] = {"classes": codes, "seed": random_state} if is_large else {}
+    folds = make_folds(10 if is_large else n_left_out, len(rows), kept_together, **options)
     posterior = cross_val_predict(model, rows, codes, cv=folds, method="predict_proba")
     predicted = posterior.argmax(axis=1)
     scores = model.fit(rows, codes).transform(rows)
     remarks = [f"More than {_MOST_LEFT_OUT} shapes were left out in 10 folds, not one by one."] if is_large else []
+    remarks += [] if units is None else [tell_choice(units.take(used.rows))]
     return Discriminants(
         pd.DataFrame(confusion_matrix(codes, predicted, labels=range(len(names))), index=names, columns=names),
         float(np.mean(predicted == codes)),

@@ -16,7 +16,7 @@ from shapelex.files.code_files import StoredCodes
 from shapelex.geometry import pairwise_distances
 from shapelex.geometry.distances import DISTANCE_KINDS
 from shapelex.statistics.code_input import read_code_input
-from shapelex.statistics.data import as_columns, check_magnitude, read_input
+from shapelex.statistics.data import Columns, as_columns, check_magnitude, read_input
 from shapelex.statistics.grouping import Grouping, read_groups
 from shapelex.statistics.permutations import p_values
 from shapelex.statistics.results import Result, Sample, format_table, plural
@@ -39,7 +39,7 @@ class Permanova(Result):
     groups : tuple of str
         Names of the groups.
     counts : tuple of int
-        Number of shapes, or of strata where these are compared, in each group.
+        Number of shapes, or of units, in each group.
     permutations : int
         Number of permutations.
     sample : Sample
@@ -75,6 +75,7 @@ def permanova(
     groups: Any,
     strata: Any = None,
     *,
+    unit: Any = "auto",
     model: Any = None,
     kind: str = "full",
     data: Any = None,
@@ -99,8 +100,9 @@ def permanova(
     groups : str or array_like of shape (n_shapes,)
         Group of each shape: values, or the name of a column.
     strata : str or array_like of shape (n_shapes,), optional
-        Shapes are exchanged within the same value of this column only, and compared within it. Where each stratum has
-        one group, strata are exchanged, and the shapes of each are averaged first.
+        Shapes are exchanged within the same value of this column only, and compared within it.
+    unit : str, array_like or None, default "auto"
+        Which shapes are not independent, as in :func:`~shapelex.statistics.shape_lm`: means of units are compared.
     model : fitted dictionary, optional
         Dictionary of the codes.
     kind : {"full", "partial", "geodesic"}, default "full"
@@ -137,8 +139,8 @@ def permanova(
     """
     check_count(permutations, 0, "permutations")
     check_choice(kind, DISTANCE_KINDS, "kind")
-    columns, matrix_of = _read(distances, model, kind, data)
-    grouping, sample = read_groups(columns, groups, strata)
+    given, matrix_of = _read(distances, model, kind, data)
+    grouping, sample = read_groups(given, groups, strata, unit)
     matrix = matrix_of(sample.rows)
     gram = _within_strata(grouping, _unit_gram(grouping, matrix))
     statistics = _between(grouping, gram, permutations, as_generator(random_state))
@@ -152,7 +154,7 @@ def permanova(
     )
 
 
-def _read(distances: Any, model: Any, kind: Any, data: Any) -> "tuple[pd.DataFrame, Callable[[IntArray], FloatArray]]":
+def _read(distances: Any, model: Any, kind: Any, data: Any) -> tuple[Columns, Callable[[IntArray], FloatArray]]:
     """Return the columns, and a function of rows that gives the distances between them."""
     if isinstance(distances, SparseCodes | StoredCodes):
         codes = read_code_input(distances, model, data)
@@ -161,7 +163,7 @@ def _read(distances: Any, model: Any, kind: Any, data: Any) -> "tuple[pd.DataFra
                 f"{parameter('model')} must be given with codes: distances are those between reconstructions."
             )
         made = codes.weights @ codes.atoms
-        return codes.columns, lambda rows: pairwise_distances(made[rows], kind=kind, space=codes.space)
+        return codes, lambda rows: pairwise_distances(made[rows], kind=kind, space=codes.space)
     if not hasattr(distances, "space") and not is_data_frame(distances):
         table = np.asarray(distances)
         if table.ndim == 2 and table.dtype.kind in "fiu" and table.shape[0] == table.shape[1]:
@@ -169,9 +171,9 @@ def _read(distances: Any, model: Any, kind: Any, data: Any) -> "tuple[pd.DataFra
 
             matrix = _check_distances(table.astype(np.float64))
             columns = pd.DataFrame(as_columns(data, len(matrix)), index=range(len(matrix)))
-            return columns, lambda rows: matrix[np.ix_(rows, rows)]
+            return Columns(columns), lambda rows: matrix[np.ix_(rows, rows)]
     shapes = read_input(distances, data, "distances")
-    return shapes.columns, lambda rows: pairwise_distances(shapes.configurations[rows], kind=kind, space=shapes.space)
+    return shapes, lambda rows: pairwise_distances(shapes.configurations[rows], kind=kind, space=shapes.space)
 
 
 def _check_distances(matrix: FloatArray) -> FloatArray:

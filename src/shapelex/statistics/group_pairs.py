@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice
@@ -18,7 +17,7 @@ from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeInputEr
 from shapelex.spaces import Space
 from shapelex.statistics.data import Columns, as_groups, check_magnitude
 from shapelex.statistics.formulas import make_design, parse_formula
-from shapelex.statistics.linear_model import moved_parts, orthonormal_basis, reduce_columns
+from shapelex.statistics.linear_model import moved_products, orthonormal_basis, reduce_columns
 from shapelex.statistics.models import ShapeLinearModel
 from shapelex.statistics.permutations import p_values
 from shapelex.statistics.predictions import design_rows
@@ -185,16 +184,15 @@ def pairwise(
     values = None if covariate is None else covariate_of(fit, covariate)
     operator = mean_operator(fit, codes) if values is None else slope_operator(fit, codes, values)
     basis, null_name = null_basis(fit, null)
-    exchange = fit.exchanges.of(np.eye(len(names))[codes])
     pairs = np.array(list(combinations(range(len(names)), 2))).T
     columns: dict[str, Any] = {"first": [names[i] for i in pairs[0]], "second": [names[i] for i in pairs[1]]}
-    found = pair_statistics(fit, operator, basis, exchange, pairs)
+    found = pair_statistics(fit, operator, basis, pairs)
     wanted = {"d": "P"} if values is None else {"d": "P", "angle": "P_angle", "length": "P_length"}
     for name, p_name in wanted.items():
         columns[name], columns[p_name] = found[name][:, 0], p_values(found[name])
         if name == "d":
             columns["P_corrected"] = corrected(columns["P"], correction)
-    variances = permuted_variances(fit.residuals, codes, exchange, fit.settings)
+    variances = permuted_variances(fit.residuals, codes, fit.exchange, fit.settings)
     differences = np.abs(variances[pairs[0]] - variances[pairs[1]])
     is_single = (np.bincount(codes) < 2)[pairs].any(axis=0)
     columns["variance_difference"] = np.where(is_single, np.nan, differences[:, 0])
@@ -258,10 +256,10 @@ def covariate_of(fit: ShapeLinearModel, covariate: Any) -> FloatArray:
 def mean_operator(fit: ShapeLinearModel, codes: IntArray) -> FloatArray:
     """Return the matrix that gives least-squares means of groups from rows, shape (n_groups, n_rows)."""
     frame = fit.shapes.table.reset_index(drop=True).copy()
-    for name in frame.columns:
-        if name not in fit.design.categorical:
-            frame[name] = float(frame[name].mean())
-    rows = design_rows(fit, frame) if len(frame.columns) else fit.design.matrix
+    numeric = [name for name in frame.columns if name not in fit.design.categorical]
+    for name in numeric:
+        frame[name] = float(frame[name].mean())
+    rows = design_rows(fit, frame) if numeric else fit.design.matrix
     indicator = np.eye(int(codes.max()) + 1)[codes]
     averages = (indicator / indicator.sum(axis=0)).T @ rows
     operator: FloatArray = averages @ fit.solver
@@ -310,9 +308,7 @@ def null_basis(fit: ShapeLinearModel, null: ShapeLinearModel | str | None) -> tu
     return basis, name
 
 
-def permuted_vectors(
-    fit: ShapeLinearModel, operator: FloatArray, basis: FloatArray, exchange: Any
-) -> Iterator[FloatArray]:
+def permuted_vectors(fit: ShapeLinearModel, operator: FloatArray, basis: FloatArray) -> Iterator[FloatArray]:
     """Yield what a matrix gives for permuted rows, ``(n_part, n_vectors, n_columns)``, the observed one first."""
     coordinates = fit.shapes.coordinates
     average = coordinates.mean(axis=0)
@@ -320,19 +316,17 @@ def permuted_vectors(
     rows = reduce_columns(coordinates - average)
     fitted = basis @ (basis.T @ rows)
     fixed = operator @ fitted
-    moved = moved_parts(operator.T, rows - fitted, exchange)
-    with single_blas_thread():
-        for indices in exchange.chunks(fit.settings["permutations"], fit.settings["seed"]):
-            for products, _ in moved.products(indices):
-                yield products.transpose(1, 0, 2) + fixed
+    permutations, seed = fit.settings["permutations"], fit.settings["seed"]
+    for products in moved_products(operator.T, rows - fitted, fit.exchange, permutations, seed):
+        yield products.transpose(1, 0, 2) + fixed
 
 
 def pair_statistics(
-    fit: ShapeLinearModel, operator: FloatArray, basis: FloatArray, exchange: Any, pairs: IntArray
+    fit: ShapeLinearModel, operator: FloatArray, basis: FloatArray, pairs: IntArray
 ) -> dict[str, FloatArray]:
     """Return distances, angles and differences of lengths of all pairs of vectors, ``(n_pairs, 1 + permutations)``."""
     parts: dict[str, list[FloatArray]] = {"d": [], "angle": [], "length": []}
-    for vectors in permuted_vectors(fit, operator, basis, exchange):
+    for vectors in permuted_vectors(fit, operator, basis):
         first, second = vectors[:, pairs[0]], vectors[:, pairs[1]]
         lengths = np.linalg.norm(vectors, axis=2)
         parts["d"].append(np.linalg.norm(first - second, axis=2))
@@ -355,16 +349,8 @@ def permuted_variances(residuals: FloatArray, codes: IntArray, exchange: Any, se
     squares = np.einsum("ij,ij->i", residuals, residuals)
     counts = np.bincount(codes)
     average = (np.eye(len(counts))[codes] / counts).T
-    moved = moved_parts(average.T, squares[:, None], exchange)
-    with single_blas_thread():
-        return np.concatenate(
-            [
-                products[:, :, 0]
-                for indices in exchange.chunks(settings["permutations"], settings["seed"])
-                for products, _ in moved.products(indices)
-            ],
-            axis=1,
-        )
+    moved = moved_products(average.T, squares[:, None], exchange, settings["permutations"], settings["seed"])
+    return np.concatenate([products[:, :, 0] for products in moved], axis=1)
 
 
 def corrected(shares: FloatArray, correction: str) -> FloatArray:

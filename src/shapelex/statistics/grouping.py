@@ -1,12 +1,7 @@
-"""Groups of shapes that are compared, and what may be exchanged between them.
-
-Input: the group of each shape, and its stratum. Output: the units of a comparison, their groups, and permutations of
-the groups. The units are shapes; where all shapes of a stratum are in one group, such as images of treated and
-untreated animals, they are the strata.
-"""
+"""Groups that are compared, and what may be exchanged between them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, lgamma
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +9,9 @@ import numpy as np
 
 from shapelex._messages import parameter
 from shapelex._typing import FloatArray, IntArray
-from shapelex._validation import name_rows
 from shapelex.exceptions import ShapeInputError
-from shapelex.statistics.data import Columns, as_groups, is_missing
-from shapelex.statistics.permutations import Exchange, is_constant_within, plain_exchange
+from shapelex.statistics.data import Columns, as_groups, between_units, tell_choice, unit_means
+from shapelex.statistics.permutations import Exchange
 from shapelex.statistics.results import Sample
 
 if TYPE_CHECKING:
@@ -31,7 +25,7 @@ FEWEST_DRAWN = 6
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Groups of units.
+    """Groups of units: of shapes, unless several shapes are one unit, whose averages are compared.
 
     Attributes
     ----------
@@ -44,7 +38,7 @@ class Grouping:
     strata : ndarray of int, shape (n_units,), or None
         Stratum of each unit, within which units are exchanged.
     unit_of : ndarray of int, shape (n_shapes,), or None
-        Unit of each shape, where units are strata.
+        Unit of each shape, where a unit is several shapes.
     unit : str
         What a unit is, in the plural.
     """
@@ -53,8 +47,8 @@ class Grouping:
     names: tuple[str, ...]
     column: str
     strata: IntArray | None
-    unit_of: IntArray | None
-    unit: str
+    unit_of: IntArray | None = None
+    unit: str = "shapes"
 
     @property
     def n_units(self) -> int:
@@ -69,23 +63,11 @@ class Grouping:
     @property
     def exchange(self) -> Exchange:
         """What permutations exchange."""
-        return plain_exchange(self.n_units, self.strata)
-
-    def group_of_shapes(self) -> IntArray:
-        """Return the group of each shape."""
-        return self.groups if self.unit_of is None else self.groups[self.unit_of]
+        return Exchange(self.n_units, self.strata)
 
     def averaged(self, values: Any) -> Any:
         """Return the averages over units of values with one row per shape; NaN entries do not count."""
-        if self.unit_of is None:
-            return values
-        table = np.asarray(values)
-        is_known = ~np.isnan(table)
-        sums = np.zeros((self.n_units, *table.shape[1:]), dtype=table.dtype)
-        counts = np.zeros(sums.shape)
-        np.add.at(sums, self.unit_of, np.where(is_known, table, 0))
-        np.add.at(counts, self.unit_of, is_known)
-        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+        return values if self.unit_of is None else unit_means(values, self.unit_of)
 
     def contrasts(self) -> FloatArray:
         """Return an orthonormal basis of the differences between groups, within strata: (n_units, n_contrasts).
@@ -103,12 +85,7 @@ class Grouping:
         NaN entries stay NaN, and do not count.
         """
         strata = np.zeros(self.n_units, dtype=np.int64) if self.strata is None else self.strata
-        is_known = ~np.isnan(values)
-        n_strata = int(strata.max()) + 1
-        sums, counts = np.zeros((n_strata, *values.shape[1:])), np.zeros((n_strata, *values.shape[1:]))
-        np.add.at(sums, strata, np.where(is_known, values, 0))
-        np.add.at(counts, strata, is_known)
-        return np.asarray(values - (sums / np.maximum(counts, 1))[strata])
+        return np.asarray(values - unit_means(values, strata)[strata])
 
     def indicators(self, permutations: int, rng: np.random.Generator) -> Iterator[FloatArray]:
         """Yield which units are in each group, shape (n_permutations, n_groups, n_units); the real groups are first."""
@@ -150,10 +127,10 @@ class Grouping:
 
     def remarks_on_intervals(self) -> list[str]:
         """Return what a reader of bootstrap intervals should know."""
-        if self.unit_of is not None and self.counts.min() < FEWEST_DRAWN:
+        if self.unit != "shapes" and self.counts.min() < FEWEST_DRAWN:
             return [
-                f"The intervals are of bootstrap samples of strata, of which a group has only {self.counts.min()}: "
-                "they are too narrow."
+                f"The intervals are of bootstrap samples of {self.unit}, of which a group has only "
+                f"{self.counts.min()}: they are too narrow."
             ]
         if self.strata is not None and not self.draws_strata:
             return [
@@ -163,74 +140,59 @@ class Grouping:
         return []
 
     def remarks(self, permutations: int) -> list[str]:
-        """Return what a reader of the results should know."""
-        found = remark_on_divisions(self.groups, self.strata, permutations, self.unit)
-        if self.unit_of is not None:
-            found.insert(0, f"All shapes of a stratum are in one group: strata are compared and exchanged, not shapes, "
-                            f"and the {len(self.unit_of)} shapes are averaged over {self.n_units} strata.")  # fmt: skip
-        return found
+        """Return a remark where there are fewer different divisions into groups than permutations."""
+        within = np.zeros(self.n_units, dtype=np.int64) if self.strata is None else self.strata
+        log_count = 0.0
+        for stratum in np.unique(within).tolist():
+            sizes = np.unique(self.groups[within == stratum], return_counts=True)[1].tolist()
+            log_count += lgamma(sum(sizes) + 1) - sum(lgamma(size + 1) for size in sizes)
+        count = round(exp(min(log_count, 40.0)))
+        few = f"Only {count} different divisions of the {self.unit} into these groups exist"
+        return [f"{few}: P cannot be much below 1/{count}."] if count <= permutations else []
 
 
-def remark_on_divisions(groups: IntArray, strata: IntArray | None, permutations: int, unit: str) -> list[str]:
-    """Return a remark where there are fewer different divisions into groups than permutations that were asked for."""
-    within = np.zeros(len(groups), dtype=np.int64) if strata is None else strata
-    log_count = 0.0
-    for stratum in np.unique(within).tolist():
-        sizes = np.unique(groups[within == stratum], return_counts=True)[1].tolist()
-        log_count += lgamma(sum(sizes) + 1) - sum(lgamma(size + 1) for size in sizes)
-    count = round(exp(min(log_count, 40.0)))
-    if count > permutations:
-        return []
-    return [
-        f"Only {count} different divisions of the {unit} into these groups exist: P cannot be much below 1/{count}."
-    ]
+def read_groups(given: Columns, groups: Any, strata: Any, unit: Any) -> tuple[Grouping, Sample]:
+    """Return the groups of the shapes that have a group, a stratum and a unit, and which shapes these are."""
+    import pandas as pd
 
-
-def read_groups(columns: "pd.DataFrame", groups: Any, strata: Any) -> tuple[Grouping, Sample]:
-    """Return the units of the shapes that have a group and a stratum, and which shapes these are."""
-    needed = {"groups": Columns(columns).column(groups, "groups")}
+    needed = {"groups": given.column(groups, "groups")}
     if strata is not None:
-        needed["strata"] = Columns(columns).column(strata, "strata")
-    is_without = {name: is_missing(column) for name, column in needed.items()}
-    is_dropped = np.logical_or.reduce(list(is_without.values()))
-    rows = np.flatnonzero(~is_dropped)
-    if not len(rows):
-        raise ShapeInputError(f"all {len(columns)} shapes are without {' or '.join(needed)}: nothing can be compared.")
-    dropped = {
-        int(row): ", ".join(f"no {name}" for name, missing in is_without.items() if missing[row])
-        for row in np.flatnonzero(is_dropped)
-    }
-    remarks = []
-    if dropped:
-        remarks.append(
-            f"{len(dropped)} of {len(columns)} shapes left out, without {' or '.join(needed)}: {name_rows(is_dropped)}."
-        )
-    chosen = {name: column.iloc[rows] for name, column in needed.items()}
-    grouping = group_units(chosen["groups"], chosen.get("strata"))
-    return grouping, Sample(rows, dropped, tuple(remarks))
+        needed["strata"] = given.column(strata, "strata")
+    rows, dropped, remarks, units = given.complete(needed, unit)
+    own = str(needed["groups"].name)
+    titles = {"groups": own, "strata": f"strata {own}"}
+    chosen = pd.DataFrame({titles[name]: column.iloc[rows] for name, column in needed.items()})
+    unit, unit_of = "shapes", None
+    if units is not None:
+        chosen, unit_of = between_units(chosen, units)
+        unit = units.noun
+        remarks.append(tell_choice(units))
+    grouping = group_units(chosen[own], chosen.get(titles["strata"]), unit)
+    return replace(grouping, unit_of=unit_of), Sample(rows, dropped, tuple(remarks))
 
 
-def group_units(groups: "pd.Series", strata: "pd.Series | None" = None) -> Grouping:
-    """Return the units of a comparison; refuse fewer than two groups, and groups of fewer than two units."""
+def group_units(groups: "pd.Series", strata: "pd.Series | None" = None, unit: str = "shapes") -> Grouping:
+    """Return the groups of units; refuse fewer than two groups, and groups of fewer than two units."""
     numbers, names = as_groups(groups)
     if len(names) < 2:
         raise ShapeInputError(
             f"{parameter('groups')} must have at least two different values, got {names[0]!r} alone: choose a column "
             "that divides the shapes."
         )
-    within, unit_of, unit = None, None, "shapes"
-    if strata is not None:
-        within = as_groups(strata)[0]
-        if is_constant_within(numbers.astype(np.float64), within):
-            first = np.zeros(int(within.max()) + 1, dtype=np.int64)
-            first[within] = np.arange(len(within))
-            numbers, unit_of, within, unit = numbers[first], within, None, "strata"
+    within = None if strata is None else as_groups(strata)[0]
+    if within is not None and len(np.unique(np.stack([within, numbers]), axis=1).T) == within.max() + 1:
+        raise ShapeInputError(
+            f"{parameter('strata')} must each have several groups, to be exchanged within, but have one each: where "
+            f"these shapes belong together, give this column as {parameter('unit=')}."
+        )
     counts = np.bincount(numbers, minlength=len(names))
     if counts.min() < 2:
         lonely = [repr(name) for name, count in zip(names, counts.tolist(), strict=True) if count < 2]
         more = f" and {len(lonely) - _MOST_NAMED} more" if len(lonely) > _MOST_NAMED else ""
+        independent = "" if unit == "shapes" else f"; {parameter('unit', None)} treats shapes as independent"
         raise ShapeInputError(
             f"{parameter('groups')} must have at least two {unit} in each group, but {', '.join(lonely[:_MOST_NAMED])}"
-            f"{more} {'has' if len(lonely) == 1 else 'have'} one: leave these groups out, or join them with others."
+            f"{more} {'has' if len(lonely) == 1 else 'have'} one: leave these groups out, or join them with others"
+            f"{independent}."
         )
-    return Grouping(numbers, tuple(names), str(groups.name), within, unit_of, unit)
+    return Grouping(numbers, tuple(names), str(groups.name), within, unit=unit)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from shapelex._blas import single_blas_thread
-from shapelex._typing import FloatArray, IntArray
+from shapelex._typing import FloatArray
 from shapelex.statistics.permutations import Exchange
 
 RANK_TOL = 1e-9
@@ -83,66 +83,20 @@ class TermModel:
     exchange: Exchange
 
 
-@dataclass(frozen=True, eq=False)
-class Moved:
-    """What is moved by permutations: rows of units, and what stays in place.
-
-    Attributes
-    ----------
-    basis : ndarray of float, shape (n_units, n_full)
-        Basis vectors, summed over the rows of each unit.
-    rows : ndarray of float, shape (n_units, n_columns)
-        Residuals, averaged over the rows of each unit.
-    fixed : ndarray of float, shape (n_full, n_columns)
-        Products of the basis with what stays in place.
-    squares : ndarray of float, shape (n_units,)
-        Squared lengths of `rows`.
-    counts : ndarray of float, shape (n_units,)
-        Number of rows of each unit.
-    fixed_square : float
-        Squared length of what stays in place.
-    """
-
-    basis: FloatArray
-    rows: FloatArray
-    fixed: FloatArray | None
-    squares: FloatArray
-    counts: FloatArray
-    fixed_square: float
-
-    def products(self, indices: IntArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield, for parts of a chunk of permutations, ``(n_full, n_part, n_columns)`` products and squared lengths."""
-        n_full, n_most = self.basis.shape[1], max(self.rows.shape)
-        step = max(1, _MOST_ENTRIES // (max(n_full, 1) * n_most))
-        across = np.ascontiguousarray(self.basis.T)
-        for start in range(0, len(indices), step):
-            part = indices[start : start + step]
-            inverse = np.empty_like(part)
-            np.put_along_axis(inverse, part, np.arange(part.shape[1])[None, :], axis=1)
-            moved = np.take(across, inverse, axis=1).reshape(-1, part.shape[1])
-            found = (moved @ self.rows).reshape(n_full, len(part), self.rows.shape[1])
-            if self.fixed is not None:
-                found += self.fixed[:, None, :]
-            lengths = self.squares[part] @ self.counts if self.fixed is not None else None
-            total = np.full(len(part), self.squares.sum()) if lengths is None else lengths
-            yield found, total + self.fixed_square
-
-
-def moved_parts(basis: FloatArray, residuals: FloatArray, exchange: Exchange) -> Moved:
-    """Return what permutations move: all residuals, or the averages of blocks, whose deviations stay in place."""
-    if exchange.unit_of is None:
-        squares = np.einsum("ij,ij->i", residuals, residuals)
-        return Moved(basis, residuals, None, squares, np.ones(len(basis)), 0.0)
-    units, n_units = exchange.unit_of, exchange.n_units
-    counts = np.bincount(units, minlength=n_units).astype(np.float64)
-    averages = np.zeros((n_units, residuals.shape[1]))
-    np.add.at(averages, units, residuals)
-    averages /= counts[:, None]
-    summed = np.zeros((n_units, basis.shape[1]))
-    np.add.at(summed, units, basis)
-    deviations = residuals - averages[units]
-    squares = np.einsum("ij,ij->i", averages, averages)
-    return Moved(summed, averages, basis.T @ deviations, squares, counts, float((deviations**2).sum()))
+def moved_products(
+    basis: FloatArray, rows: FloatArray, exchange: Exchange, permutations: int, seed: int
+) -> Iterator[FloatArray]:
+    """Yield the products of a basis with permuted rows, ``(n_full, n_part, n_columns)``, those of the data first."""
+    across = np.ascontiguousarray(basis.T)
+    step = max(1, _MOST_ENTRIES // (max(len(across), 1) * max(rows.shape)))
+    with single_blas_thread():
+        for indices in exchange.chunks(permutations, seed):
+            for start in range(0, len(indices), step):
+                part = indices[start : start + step]
+                inverse = np.empty_like(part)
+                np.put_along_axis(inverse, part, np.arange(part.shape[1])[None, :], axis=1)
+                moved = np.take(across, inverse, axis=1).reshape(-1, part.shape[1])
+                yield (moved @ rows).reshape(len(across), len(part), rows.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,31 +120,18 @@ def permuted_sums(
 ) -> SumsOfSquares:
     """Return the sums of squares of all terms for all permutations.
 
-    Residuals of the reduced model of each term are permuted, or with `full` the rows about their average. Terms that
-    exchange the same units are tested with the same permutations.
+    Residuals of the reduced model of each term are permuted, or with `full` the rows about their average. All terms are
+    tested with the same permutations.
     """
-    n_statistics = permutations + 1
-    sums, rests = (np.empty((len(terms), n_statistics)) for _ in range(2))
+    sums, rests = (np.empty((len(terms), permutations + 1)) for _ in range(2))
     rows = reduce_columns(rows - rows.mean(axis=0))
-    groups: dict[int, list[int]] = {}
     for number, term in enumerate(terms):
-        groups.setdefault(id(term.exchange), []).append(number)
-    with single_blas_thread():
-        for numbers in groups.values():
-            moved = {}
-            for number in numbers:
-                term = terms[number]
-                residuals = rows if full else rows - term.reduced @ (term.reduced.T @ rows)
-                moved[number] = moved_parts(term.basis, residuals, term.exchange)
-            start = 0
-            for indices in terms[numbers[0]].exchange.chunks(permutations, seed):
-                for number in numbers:
-                    place = start
-                    for found, total in moved[number].products(indices):
-                        squares = np.einsum("kbp,kbp->kb", found, found)
-                        chosen = slice(place, place + len(total))
-                        sums[number, chosen] = squares[: terms[number].df].sum(axis=0)
-                        rests[number, chosen] = total - squares.sum(axis=0)
-                        place += len(total)
-                start += len(indices)
+        residuals = rows if full else rows - term.reduced @ (term.reduced.T @ rows)
+        place, total = 0, np.einsum("ij,ij->i", residuals, residuals).sum()
+        for found in moved_products(term.basis, residuals, term.exchange, permutations, seed):
+            squares = np.einsum("kbp,kbp->kb", found, found)
+            chosen = slice(place, place + found.shape[1])
+            sums[number, chosen] = squares[: term.df].sum(axis=0)
+            rests[number, chosen] = total - squares.sum(axis=0)
+            place += found.shape[1]
     return SumsOfSquares(sums, np.maximum(rests, 0.0))

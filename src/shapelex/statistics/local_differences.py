@@ -11,7 +11,7 @@ from shapelex._validation import check_count
 from shapelex.estimators.base import as_generator
 from shapelex.exceptions import ParameterError
 from shapelex.spaces import Landmarks, Space
-from shapelex.statistics.data import as_complex, read_input
+from shapelex.statistics.data import STRATUM, as_complex, read_input
 from shapelex.statistics.difference_plot import is_points, plot_difference, stretches
 from shapelex.statistics.grouping import Grouping, group_units
 from shapelex.statistics.permutations import at_least, p_values
@@ -45,7 +45,7 @@ class LocalTest(Result):
     groups : tuple of str
         Names of the groups.
     counts : tuple of int
-        Number of shapes, or of strata where these are compared, in each group.
+        Number of shapes, or of units, in each group.
     space : Space
         Space of the shapes.
     alpha : float
@@ -166,6 +166,7 @@ def local_test(
     *,
     data: Any = None,
     strata: Any = None,
+    unit: Any = "auto",
     permutations: int = 999,
     alpha: float = 0.05,
     random_state: int | np.random.Generator | None = 0,
@@ -192,8 +193,9 @@ def local_test(
     data : DataFrame or mapping, optional
         Further columns, one row per shape.
     strata : str or array_like of shape (n_shapes,), optional
-        Shapes are exchanged within the same value of this column only, such as the animal, and compared within it.
-        Where each stratum has one group, strata are exchanged, and the shapes of each are averaged first.
+        Shapes are exchanged within the same value of this column only, such as the tank, and compared within it.
+    unit : str, array_like or None, default "auto"
+        Which shapes are not independent, as in :func:`~shapelex.statistics.shape_lm`: means of units are compared.
     permutations : int, default 999
         Number of random permutations.
     alpha : float, default 0.05
@@ -233,18 +235,15 @@ def local_test(
     if not 0 < alpha < 1:
         raise ParameterError(f"{parameter('alpha')} must be between 0 and 1, got {alpha}.")
     given = read_input(shapes, data)
-    needed = {"groups": given.column(groups, "groups")}
-    if strata is not None:
-        needed["strata"] = given.column(strata, "strata")
-    used = given.use(needed)
-    grouping = group_units(used.table["groups"], used.table.get("strata"))
+    used = given.use({"groups": given.column(groups, "groups")}, unit=unit, strata=strata)
+    grouping = group_units(used.table["groups"], used.table.get(STRATUM), used.noun)
     space = used.space
     n_points = space.n_coordinates if isinstance(space, Landmarks) else _POINTS_OF_CURVE
     where = space.parameters(n_points)
     rows = as_complex(used.coordinates)
     points = space.sample(space.unwhiten(rows), where)
     observed, statistics, largest = permuted_traces(grouping, points, permutations, as_generator(random_state))
-    means = np.stack([rows[grouping.group_of_shapes() == g].mean(axis=0) for g in range(len(grouping.names))])
+    means = np.stack([rows[grouping.groups == g].mean(axis=0) for g in range(len(grouping.names))])
     corrected = np.array([float(at_least(largest, value).mean()) for value in observed])
     return LocalTest(
         parameters=where,
@@ -266,10 +265,9 @@ def permuted_traces(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the trace at each point, that of all permutations, the real groups first, and the largest of each.
 
-    `points` has one row per shape. The statistics are of shape (1 + permutations, n_points).
+    `points` has one row per unit. The statistics are of shape (1 + permutations, n_points).
     """
-    averaged = grouping.averaged(points)
-    parts = np.stack([grouping.within_strata(averaged.real), grouping.within_strata(averaged.imag)], axis=-1)
+    parts = np.stack([grouping.within_strata(points.real), grouping.within_strata(points.imag)], axis=-1)
     unit_total = _unit_scatter(parts)
     n_units, n_points, _ = unit_total.shape
     basis = grouping.contrasts()

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
-from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import FloatArray
 from shapelex._validation import check_count, check_positive
 from shapelex.exceptions import ParameterError
-from shapelex.statistics.linear_model import TermModel, moved_parts
+from shapelex.statistics.linear_model import TermModel, moved_products
 from shapelex.statistics.model_checks import RESIDUALS
 from shapelex.statistics.permutations import p_values
 from shapelex.statistics.results import Result, Sample, format_table, plural
@@ -130,18 +129,14 @@ def term_statistics(
     scores: FloatArray, term: TermModel, permutations: int, seed: int, *, full: bool = False
 ) -> FloatArray:
     """Return Pillai, Wilks, Hotelling–Lawley and Roy of a term, for the data and for all permutations."""
-    # The rank of the residuals of the full model, whose basis lacks the intercept unless blocks are exchanged.
+    # The rank of the residuals of the full model, whose basis lacks the intercept.
     rank = len(scores) - 1 - term.basis.shape[1]
-    is_regular = term.exchange.unit_of is None and scores.shape[1] <= rank
+    is_regular = scores.shape[1] <= rank
     if is_regular:
         # The statistics do not depend on the scales of the components, but rounding does.
         scores = scores / np.linalg.norm(scores, axis=0)
     residuals = scores if full else scores - term.reduced @ (term.reduced.T @ scores)
-    roots = (
-        _regular_roots(residuals, term, permutations, seed)
-        if is_regular
-        else [_roots(products, cross, term.df) for products, cross in _products(residuals, term, permutations, seed)]
-    )
+    roots = (_regular_roots if is_regular else _irregular_roots)(residuals, term, permutations, seed)
     values = np.maximum(np.concatenate(list(roots)), 0.0)
     shares = values / (1 + values)
     return np.stack(
@@ -156,39 +151,22 @@ def _regular_roots(residuals: FloatArray, term: TermModel, permutations: int, se
     ``T (I − T* T)⁻¹ T*`` is ``M (I − M)⁻¹`` with ``M = T T*``, a matrix of the size of the basis.
     """
     factor = cholesky(residuals.T @ residuals, lower=True)
-    moved = moved_parts(term.basis, solve_triangular(factor, residuals.T, lower=True).T, term.exchange)
-    with single_blas_thread():
-        for chunk in term.exchange.chunks(permutations, seed):
-            for products, _ in moved.products(chunk):
-                rows = products.transpose(1, 0, 2)
-                inner = rows @ rows.transpose(0, 2, 1)
-                between = np.linalg.solve(np.eye(inner.shape[1]) - inner, inner)
-                own = between[:, : term.df, : term.df]
-                yield np.linalg.eigvalsh((own + own.transpose(0, 2, 1)) / 2)
+    whitened = solve_triangular(factor, residuals.T, lower=True).T
+    for products in moved_products(term.basis, whitened, term.exchange, permutations, seed):
+        rows = products.transpose(1, 0, 2)
+        inner = rows @ rows.transpose(0, 2, 1)
+        between = np.linalg.solve(np.eye(inner.shape[1]) - inner, inner)
+        own = between[:, : term.df, : term.df]
+        yield np.linalg.eigvalsh((own + own.transpose(0, 2, 1)) / 2)
 
 
-def _products(
-    residuals: FloatArray, term: TermModel, permutations: int, seed: int
-) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield products with the basis, ``(n_part, n_full, p)``, and the total cross-products of the permuted residuals.
-
-    The cross-products are ``(p, p)`` where permutations leave them the same, else ``(n_part, p, p)``.
-    """
-    moved = moved_parts(term.basis, residuals, term.exchange)
-    p = residuals.shape[1]
-    step = max(1, _MOST_ENTRIES // (p * p))
-    units = term.exchange.unit_of
-    within = None if units is None else residuals - moved.rows[units]
-    with single_blas_thread():
-        for chunk in term.exchange.chunks(permutations, seed):
-            for start in range(0, len(chunk), step):
-                indices = chunk[start : start + step]
-                found = np.concatenate([part for part, _ in moved.products(indices)], axis=1).transpose(1, 0, 2)
-                if units is None or within is None:
-                    yield found, residuals.T @ residuals
-                else:
-                    permuted = moved.rows[indices][:, units] + within
-                    yield found, permuted.transpose(0, 2, 1) @ permuted
+def _irregular_roots(residuals: FloatArray, term: TermModel, permutations: int, seed: int) -> Iterator[FloatArray]:
+    """Yield the eigenvalues where the residual matrix has no inverse."""
+    total = residuals.T @ residuals
+    step = max(1, _MOST_ENTRIES // total.size)
+    for products in moved_products(term.basis, residuals, term.exchange, permutations, seed):
+        for start in range(0, products.shape[1], step):
+            yield _roots(products[:, start : start + step].transpose(1, 0, 2), total, term.df)
 
 
 def _roots(products: FloatArray, total: FloatArray, df: int) -> FloatArray:

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def mean_distances(
-    grouping: Grouping, coordinates: FloatArray, bootstrap: int, confidence: float, rng: np.random.Generator
+    grouping: Grouping, values: FloatArray, bootstrap: int, confidence: float, rng: np.random.Generator
 ) -> "pd.DataFrame":
     """Return the distance between the means of each pair of groups, with its interval.
 
-    `coordinates` are aligned shapes as real rows. Means of samples are farther apart than those of the populations: the
-    squared distance d² exceeds that of the populations by V, the sum of the variances of both means, on average.
+    `values` are aligned shapes, or means of units, as real rows. Means of samples are farther apart than those of the
+    populations: the squared distance d² exceeds theirs by V, the sum of the variances of both means, on average.
     ``adjusted`` is the root of ``d² − V``, and 0 where that is negative. The interval is the basic bootstrap interval
     of the squared distance, which has the same adjustment: with quantiles q of the squared distances of bootstrap
     samples, its ends are the roots of ``2 d² − q``. ``D`` is the adjusted distance in root mean squared distances of
@@ -31,7 +31,6 @@ def mean_distances(
     """
     import pandas as pd
 
-    values = grouping.averaged(coordinates)
     members = (grouping.groups == np.arange(len(grouping.names))[:, None]).astype(np.float64)
     means = members @ values / grouping.counts[:, None]
     pairs = np.array(list(combinations(range(len(grouping.names)), 2)))

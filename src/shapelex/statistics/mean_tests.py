@@ -15,8 +15,8 @@ from shapelex.exceptions import ShapeInputError
 from shapelex.geometry import distance, mean_shape
 from shapelex.spaces import Space
 from shapelex.statistics.data import ShapeInput, read_input
-from shapelex.statistics.grouping import remark_on_divisions
-from shapelex.statistics.permutations import p_values, plain_exchange
+from shapelex.statistics.grouping import Grouping
+from shapelex.statistics.permutations import Exchange, p_values
 from shapelex.statistics.results import Result, Sample, format_value, plural
 from shapelex.statistics.two_sample import (
     goodall_f,
@@ -185,6 +185,7 @@ def mean_test(
     bootstrap: int = 999,
     random_state: int | np.random.Generator | None = 0,
     names: Sequence[str] = ("a", "b"),
+    unit: str | None = "auto",
 ) -> MeanTest:
     r"""Test whether two groups of shapes have the same mean shape, for landmarks and for curves.
 
@@ -219,6 +220,9 @@ def mean_test(
         Seed of permutations and bootstrap samples.
     names : sequence of two str, default ("a", "b")
         Names of the groups.
+    unit : str or None, default "auto"
+        Column of sets that says which shapes belong together and are not independent: their mean shapes are compared.
+        By default the units of each set, see :attr:`ShapeSet.study`; None takes shapes as independent.
 
     Returns
     -------
@@ -261,7 +265,7 @@ def mean_test(
     first, second = read_input(a, name="a"), read_input(b, name="b")
     if first.space != second.space:
         raise ShapeInputError(f"a and b must be in the same space, got {first.space} and {second.space}.")
-    groups, sample = _complete_shapes(first, second)
+    groups, sample, noun = _complete_shapes(first, second, unit)
     sizes = len(groups[0]), len(groups[1])
     rng = as_generator(random_state)
     whitened = first.space.whitened_preshapes(np.concatenate(groups), "a and b")
@@ -271,8 +275,8 @@ def mean_test(
     means = np.stack([mean_shape(group, space=first.space) for group in groups])
     product = first.space.inner(means[1], means[0])
     means[1] *= product / abs(product) if abs(product) else 1
-    numbers = np.repeat([0, 1], sizes)
-    remarks = (*sample.remarks, *remark_on_divisions(numbers, None, permutations, "shapes"))
+    grouping = Grouping(np.repeat([0, 1], sizes), (first_name, second_name), "group", None, unit=noun)
+    remarks = (*sample.remarks, *grouping.remarks(permutations))
     return MeanTest(
         **tests,
         goodall_separate=_goodall_separate(groups, means, first.space),
@@ -295,14 +299,21 @@ def _goodall_separate(groups: list[ComplexArray], means: ComplexArray, space: Sp
     return between * (n_first + n_second - 2) / within if within > 0 else np.inf if between > 0 else 0.0
 
 
-def _complete_shapes(first: ShapeInput, second: ShapeInput) -> tuple[list[ComplexArray], Sample]:
-    """Return the shapes of both groups that miss nothing; rows are numbered through both."""
+def _complete_shapes(first: ShapeInput, second: ShapeInput, unit: Any) -> tuple[list[ComplexArray], Sample, str]:
+    """Return the shapes of both groups that miss nothing, or means of units, what they are, and the rows of both."""
     groups: list[ComplexArray] = []
     dropped: dict[int, str] = {}
-    start, rows = 0, []
+    start, rows, noun = 0, [], "shapes"
+    remarks = dict.fromkeys((*first.remarks, *second.remarks))
     for given, name in ((first, "a"), (second, "b")):
         is_whole = ~np.isnan(given.configurations).any(axis=1)
-        groups.append(given.configurations[is_whole])
+        if given.units(unit) is None:
+            groups.append(given.configurations[is_whole])
+        else:
+            used = given.use({}, unit=unit)
+            groups.append(used.to_configurations(used.coordinates))
+            remarks[f"{name}: {used.remarks[-1]}"] = None
+            noun = used.noun
         dropped |= dict.fromkeys((start + np.flatnonzero(~is_whole)).tolist(), f"missing landmarks in {name}")
         rows.append(start + np.flatnonzero(is_whole))
         start += len(given)
@@ -310,10 +321,9 @@ def _complete_shapes(first: ShapeInput, second: ShapeInput) -> tuple[list[Comple
             raise ShapeInputError(
                 f"{parameter(name)} must have at least two shapes without missing landmarks, got {len(groups[-1])}."
             )
-    remarks = dict.fromkeys((*first.remarks, *second.remarks))
     if dropped:
         remarks[f"{len(dropped)} of {start} shapes left out: missing landmarks."] = None
-    return groups, Sample(np.concatenate(rows), dropped, tuple(remarks))
+    return groups, Sample(np.concatenate(rows), dropped, tuple(remarks)), noun
 
 
 class _Study:
@@ -368,7 +378,7 @@ class _Study:
     def permuted(self, permutations: int, rng: np.random.Generator) -> FloatArray:
         """Return the statistics of the groups as they are, and of permutations: (n_statistics, 1 + permutations)."""
         parts = []
-        for indices in plain_exchange(self.n_shapes).chunks(permutations, rng):
+        for indices in Exchange(self.n_shapes).chunks(permutations, rng):
             first = self.is_first[indices]
             # Permutations leave the common mean as it is.
             parts.append(self._statistics(self.rows, first, 1 - first, lambda _: self.coordinates))

@@ -95,24 +95,12 @@ def remarks_on(
         counts = shapes.table[name].value_counts()
         single = sorted(map(str, counts[counts == 1].index))
         if single:
-            remarks.append(f"One shape only: {name} {', '.join(single)}.")
-    if any(term.exchange.unit_of is not None or term.exchange.strata is not None for term in terms):
-        remarks += _tell_exchanges(terms)
+            one = "shape" if shapes.noun == "shapes" else f"of the {shapes.noun}"
+            remarks.append(f"One {one} only: {name} {', '.join(single)}.")
+    exchange = next((term.exchange for term in terms), None)
+    if exchange is not None and exchange.strata is not None:
+        remarks.append("Permutations were within strata.")
     for term, values in zip(terms, sums.terms, strict=True):
         if permutations and term.df and np.ptp(values) <= 1e-9 * abs(values[0]):
-            remarks.append(
-                f"No permutation changes the term {term.name}: it cannot be tested with these blocks or strata."
-            )
-    for exchange in {id(term.exchange): term.exchange for term in terms}.values():
-        remarks += remark_on_count(exchange, permutations, "shapes" if exchange.unit_of is None else "blocks")
-    return remarks
-
-
-def _tell_exchanges(terms: Sequence[TermModel]) -> list[str]:
-    """Return what was exchanged for which terms, where that is not simply all shapes."""
-    whole = [term.name for term in terms if term.exchange.unit_of is not None]
-    inside = [term.name for term in terms if term.exchange.unit_of is None]
-    if not whole:
-        return [] if not inside else [f"Shapes were permuted within strata or blocks: {', '.join(inside)}."]
-    within = f"; shapes within blocks: {', '.join(inside)}" if inside else ""
-    return [f"Whole blocks were permuted: {', '.join(whole)}{within}."]
+            remarks.append(f"No permutation changes the term {term.name}: it cannot be tested with these strata.")
+    return remarks if exchange is None else [*remarks, *remark_on_count(exchange, permutations, shapes.noun)]

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from shapelex._messages import parameter
-from shapelex._typing import ComplexArray, FloatArray, IntArray
-from shapelex._validation import check_choice, check_count
+from shapelex._typing import ComplexArray, FloatArray
+from shapelex._validation import check_choice, check_count, removed_arguments
 from shapelex.exceptions import ShapeInputError
-from shapelex.statistics.data import SIZE, AlignedShapes, as_groups, join_columns, read_input
-from shapelex.statistics.formulas import Design, make_design, parse_formula
+from shapelex.statistics.data import SIZE, AlignedShapes, join_columns, read_input
+from shapelex.statistics.formulas import INTERCEPT, Design, make_design, parse_formula
+from shapelex.statistics.grouping import group_units
 from shapelex.statistics.linear_model import SumsOfSquares, TermModel, least_squares, orthonormal_basis, permuted_sums
 from shapelex.statistics.model_checks import RESIDUALS, check_df, check_error, check_sizes, remarks_on
-from shapelex.statistics.permutations import as_seed, effect_sizes, p_values
+from shapelex.statistics.permutations import BLOCKS, Exchange, as_seed, effect_sizes, p_values
 from shapelex.statistics.results import Result, Sample, format_table, plural, sample_of
-from shapelex.statistics.terms import Exchanges, check_type, term_models
+from shapelex.statistics.terms import check_type, term_models
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +43,7 @@ class ShapeLinearModel(Result):
     formula : str
         The formula.
     shapes : AlignedShapes
-        The shapes that were used, aligned, with their covariates.
+        The shapes that were used, aligned, with their covariates; where there are units, their means.
     design : Design
         The design matrix.
     terms : list of TermModel
@@ -52,8 +53,8 @@ class ShapeLinearModel(Result):
         ``residuals`` and ``total``.
     sums : SumsOfSquares
         Sums of squares of all permutations.
-    exchanges : Exchanges
-        Which shapes are exchanged.
+    exchange : Exchange
+        What is exchanged.
     settings : mapping
         Arguments of the call: type of sums of squares, permutations, seed, method, error terms.
     sample : Sample
@@ -66,7 +67,7 @@ class ShapeLinearModel(Result):
     terms: list[TermModel]
     table: "pd.DataFrame"
     sums: SumsOfSquares
-    exchanges: Exchanges
+    exchange: Exchange
     settings: Mapping[str, Any]
     sample: Sample
 
@@ -240,6 +241,7 @@ class ShapeLinearModel(Result):
         return format_table(self.table)
 
 
+@removed_arguments(blocks=BLOCKS)
 def shape_lm(
     formula: str,
     shapes: Any,
@@ -251,7 +253,7 @@ def shape_lm(
     type: Literal[1, 2, 3] = 1,  # noqa: A002
     strata: Any = None,
     aligned: bool = False,
-    blocks: Any = None,
+    unit: Any = "auto",
     method: Literal["residuals", "full"] = "residuals",
 ) -> ShapeLinearModel:
     r"""Fit a linear model of shape on covariates, and test its terms by permutation (Procrustes ANOVA).
@@ -290,9 +292,10 @@ def shape_lm(
         Column or values; shapes are permuted within strata only.
     aligned : bool, default False
         Take the coordinates as they are, because they are aligned already.
-    blocks : str or array_like, optional
-        Column or values that say which shapes belong together, such as all images of an animal. Terms that are
-        constant within blocks are tested by permuting whole blocks, other terms by permuting within blocks.
+    unit : str, array_like or None, default "auto"
+        Column or values that say which shapes belong together and are not independent, such as all images of an animal:
+        the model is one of the mean shapes of these units, within which no column may vary. By default the units of a
+        set, see :attr:`ShapeSet.study`, and single shapes for arrays; None takes shapes as independent.
     method : {"residuals", "full"}, default "residuals"
         Permute the residuals of the reduced models, or the shapes themselves.
 
@@ -307,8 +310,8 @@ def shape_lm(
         If the formula cannot be read, does not begin with ``shape ~``, contains other functions than those of the
         guide or has too many terms, or the model has more coefficients than there are shapes.
     ShapeInputError
-        If a column does not exist, is constant or has numbers whose squares overflow, or ``size`` is used for shapes
-        that were all scaled to one size.
+        If a column does not exist, varies within units, is constant or has numbers whose squares overflow, or ``size``
+        is used for shapes that were all scaled to one size.
 
     Notes
     -----
@@ -339,24 +342,16 @@ def shape_lm(
     sum_type = check_type(type)
     given = read_input(shapes, data)
     parsed, names = parse_formula(formula, given)
-    needed = {name: given.columns[name] for name in names}
-    extra = {
-        f"{argument} {column.name}": column
-        for argument, value in (("strata", strata), ("blocks", blocks))
-        if value is not None
-        for column in [given.column(value, argument)]
-    }
-    used = given.use({**needed, **extra}, aligned)
+    used = given.use({name: given.columns[name] for name in names}, aligned, unit, strata)
     if SIZE in names and not given.has_given_sizes:
         used = replace(used, remarks=(*used.remarks, *check_sizes(given, used.table[SIZE].to_numpy())))
-    codes: dict[str, IntArray] = {name.partition(" ")[0]: as_groups(used.table.pop(name))[0] for name in extra}
+    exchange = Exchange(len(used.table), used.split_strata())
     design = make_design(parsed, used.table, centered_contrasts=sum_type == 3)
-    exchanges = Exchanges(len(used.rows), codes.get("strata"), codes.get("blocks"))
     return fit_model(
         formula,
         used,
         design,
-        exchanges,
+        exchange,
         permutations=permutations,
         seed=as_seed(random_state),
         error=check_error(error, design.terms),
@@ -365,11 +360,24 @@ def shape_lm(
     )
 
 
+def fit_groups(shapes: AlignedShapes, column: str, *, permutations: int, seed: int) -> ShapeLinearModel:
+    """Return the model whose only term are the groups of a column of the table; no formula has to be read for it."""
+    grouping = group_units(shapes.table[column], unit=shapes.noun)
+    members = (grouping.groups[:, None] == np.arange(len(grouping.names))).astype(np.float64)
+    # Relative to the first group.
+    matrix = np.hstack([np.ones((len(members), 1)), members[:, 1:]])
+    places = {INTERCEPT: np.array([0]), column: np.arange(1, matrix.shape[1])}
+    own = frozenset({column})
+    design = Design((column,), matrix, (INTERCEPT, *grouping.names[1:]), places, {column: own}, own, None)
+    formula = f"shape ~ {column if column.isidentifier() else f'`{column}`'}"
+    return fit_model(formula, shapes, design, Exchange(len(matrix)), permutations=permutations, seed=seed)
+
+
 def fit_model(
     formula: str,
     shapes: AlignedShapes,
     design: Design,
-    exchanges: Exchanges,
+    exchange: Exchange,
     *,
     permutations: int = 999,
     seed: int = 0,
@@ -378,7 +386,7 @@ def fit_model(
     method: str = "residuals",
 ) -> ShapeLinearModel:
     """Return the model of a design that has been made: all of :func:`shape_lm` but the parsing and the alignment."""
-    terms = term_models(design, sum_type, exchanges)
+    terms = term_models(design, sum_type, exchange)
     errors = dict(error or {})
     df_residual = check_df(design, errors)
     sums = permuted_sums(shapes.coordinates, terms, permutations, seed, full=method == "full")
@@ -386,7 +394,7 @@ def fit_model(
     settings = {"type": sum_type, "permutations": permutations, "seed": seed, "method": method, "error": errors}
     remarks = remarks_on(design, terms, sums, shapes, permutations)
     return ShapeLinearModel(
-        formula, shapes, design, terms, table, sums, exchanges, settings, sample_of(shapes, *remarks)
+        formula, shapes, design, terms, table, sums, exchange, settings, sample_of(shapes, *remarks)
     )
 
 

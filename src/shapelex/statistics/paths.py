@@ -175,10 +175,9 @@ def trajectories(
         )
     operator = mean_operator(fit, cells)
     basis, null_name = null_basis(fit, null)
-    exchange = fit.exchanges.of(np.eye(n_groups * n_points)[cells])
     pairs = np.array(list(combinations(range(n_groups), 2))).T
     lengths, angles, forms = [], [], []
-    for vectors in permuted_vectors(fit, operator, basis, exchange):
+    for vectors in permuted_vectors(fit, operator, basis):
         paths = vectors.reshape(len(vectors), n_groups, n_points, -1)
         lengths.append(np.linalg.norm(np.diff(paths, axis=2), axis=3).sum(axis=2))
         directions = path_directions(paths)

@@ -1,4 +1,4 @@
-"""Random permutations of shapes, of blocks of shapes, and within strata; and the P values that follow.
+"""Random permutations of shapes or units, also within strata, and the P values that follow.
 
 Input: what may be exchanged. Output: index arrays in chunks, the identity first, the same for the same seed.
 """
@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from shapelex._messages import parameter
 from shapelex._typing import BoolArray, FloatArray, IntArray
-from shapelex._validation import name_rows
 from shapelex.estimators.base import as_generator
-from shapelex.exceptions import ParameterError
 
 # Indices of a chunk: enough for fast matrix products, and few enough for any number of shapes.
 _CHUNK_ENTRIES = 1 << 20
 _MOST_PER_CHUNK = 256
 # Statistics that are equal up to rounding count as equal.
 _SAME = 1e-9
+
+BLOCKS = "unit= names the shapes that belong together, and tests compare the means of units"
+"""What to use instead of the removed argument ``blocks``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +33,10 @@ class Exchange:
         Number of units.
     strata : ndarray of int, shape (n_units,), optional
         Stratum of each unit: units are exchanged within their stratum only.
-    unit_of : ndarray of int, shape (n_rows,), optional
-        Unit of each row, where units are blocks of rows; each row is a unit when not given.
     """
 
     n_units: int
     strata: IntArray | None = None
-    unit_of: IntArray | None = None
 
     def chunks(self, permutations: int, random_state: Any) -> Iterator[IntArray]:
         """Yield index arrays ``(n_chunk, n_units)``: in row ``b``, unit ``i`` gets what unit ``index[b, i]`` had.
@@ -68,35 +65,6 @@ class Exchange:
             members = np.flatnonzero(self.strata == stratum)
             indices[:, members] = rng.permuted(indices[:, members], axis=1)
         return indices
-
-
-def plain_exchange(n_rows: int, strata: IntArray | None = None) -> Exchange:
-    """Return the exchange of single rows, within strata where they are given."""
-    return Exchange(n_rows, strata)
-
-
-def block_exchange(blocks: IntArray, strata: IntArray | None = None) -> Exchange:
-    """Return the exchange of whole blocks of rows, such as all images of an animal; a block is in one stratum."""
-    n_blocks = int(blocks.max()) + 1
-    if strata is None:
-        return Exchange(n_blocks, None, blocks)
-    first = np.zeros(n_blocks, dtype=np.int64)
-    first[blocks[::-1]] = np.arange(len(blocks))[::-1]
-    own = strata[first]
-    if (own[blocks] != strata).any():
-        raise ParameterError(
-            f"{parameter('strata')} must be the same for all shapes of a block, but they differ within a block in "
-            f"{name_rows(own[blocks] != strata)}: blocks are exchanged as a whole."
-        )
-    return Exchange(n_blocks, own, blocks)
-
-
-def is_constant_within(values: FloatArray, blocks: IntArray) -> bool:
-    """Return whether every column of `values` has one value per block."""
-    table = values.reshape(len(values), -1)
-    first = np.zeros(int(blocks.max()) + 1, dtype=np.int64)
-    first[blocks[::-1]] = np.arange(len(blocks))[::-1]
-    return bool(np.array_equal(table[first][blocks], table))
 
 
 def at_least(statistics: FloatArray, observed: FloatArray | float) -> BoolArray:

@@ -165,14 +165,13 @@ def _bootstrap(
     residuals = fit.residuals
     n_rows, n_columns = residuals.shape
     n_new, n_coordinates = len(operator), n_columns // 2
-    blocks = fit.exchanges.blocks
     distances = np.empty((n_bootstrap, n_new))
     moments = np.zeros((n_new, n_coordinates, 2, 2))
     step = max(1, _MOST_ENTRIES // (n_new * max(n_rows, n_columns)))
     for start in range(0, n_bootstrap, step):
         n_drawn = min(step, n_bootstrap - start)
         weights = np.zeros((n_drawn, n_new, n_rows))
-        drawn = _draw_rows(rng, n_drawn, n_rows, blocks)
+        drawn = rng.integers(n_rows, size=(n_drawn, n_rows))
         # Row `drawn[i]` takes the place of row `i`: its residual enters with the weights of row `i`.
         for sample in range(n_drawn):
             np.add.at(weights[sample].T, drawn[sample], operator.T)
@@ -182,16 +181,3 @@ def _bootstrap(
         parts = np.stack([points.real, points.imag], axis=-1)
         moments += np.einsum("bnci,bncj->ncij", parts, parts)
     return distances, moments / n_bootstrap
-
-
-def _draw_rows(rng: np.random.Generator, n_drawn: int, n_rows: int, blocks: Any) -> Any:
-    """Return rows drawn with replacement; those of a block are drawn among the rows of one other block."""
-    if blocks is None:
-        return rng.integers(n_rows, size=(n_drawn, n_rows))
-    members = [np.flatnonzero(blocks == block) for block in range(int(blocks.max()) + 1)]
-    drawn = np.empty((n_drawn, n_rows), dtype=np.int64)
-    for sample in range(n_drawn):
-        sources = rng.integers(len(members), size=len(members))
-        for own, source in zip(members, sources, strict=True):
-            drawn[sample, own] = rng.choice(members[source], size=len(own))
-    return drawn

@@ -163,6 +163,7 @@ def measurement_error(
         permutations=permutations,
         random_state=random_state,
         aligned=aligned,
+        unit=None,
     )
     if replicate is not None:
         # Sessions differ within specimens: these are exchanged within a specimen only.
@@ -173,6 +174,7 @@ def measurement_error(
             permutations=permutations,
             random_state=random_state,
             aligned=aligned,
+            unit=None,
             strata=table["specimen"],
         )
         fit.table.loc["replicate", "P"] = within.table.loc["replicate", "P"]

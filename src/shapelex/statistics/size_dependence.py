@@ -11,11 +11,12 @@ import numpy as np
 
 from shapelex._messages import parameter
 from shapelex._typing import ComplexArray, FloatArray
-from shapelex._validation import check_flag
+from shapelex._validation import check_flag, removed_arguments
 from shapelex.exceptions import ParameterError
 from shapelex.statistics.data import SIZE, as_columns, as_groups, is_missing, read_input
 from shapelex.statistics.linear_model import orthonormal_basis
 from shapelex.statistics.models import TOTAL, ShapeLinearModel, shape_lm
+from shapelex.statistics.permutations import BLOCKS
 from shapelex.statistics.results import Result, Sample, format_table, plural
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Allometry(Result):
         return self.fit.predict(data, n_bootstrap=0).shapes
 
     def to_dataframe(self) -> "pd.DataFrame":
-        """Return the scores of each shape.
+        """Return the scores of each shape, or of each unit by its first shape.
 
         Returns
         -------
@@ -107,7 +108,7 @@ class Allometry(Result):
         import pandas as pd
 
         columns: dict[str, Any] = {
-            "row": self.sample.rows,
+            "row": self.fit.shapes.table.index,
             "log_size": self.sizes,
             "score": self.scores,
             "common_component": self.common_component,
@@ -148,6 +149,7 @@ class Allometry(Result):
 _SIZE, _GROUP = "given_size", "group"
 
 
+@removed_arguments(blocks=BLOCKS)
 def allometry(
     shapes: Any,
     groups: Any = None,
@@ -158,7 +160,7 @@ def allometry(
     permutations: int = 999,
     random_state: Any = 0,
     strata: Any = None,
-    blocks: Any = None,
+    unit: Any = "auto",
     aligned: bool = False,
 ) -> Allometry:
     r"""Describe and test how shape changes with size.
@@ -180,7 +182,7 @@ def allometry(
         As in :func:`~shapelex.statistics.shape_lm`.
     common : bool, default False
         Whether all groups share one slope.
-    permutations, random_state, strata, blocks, aligned
+    permutations, random_state, strata, unit, aligned
         As in :func:`~shapelex.statistics.shape_lm`.
 
     Returns
@@ -231,7 +233,6 @@ def allometry(
         labels = given.combined(groups, "groups")
         columns[_GROUP] = labels.astype(str).mask(is_missing(labels))
         formula += f" {'+' if common else '*'} {_GROUP}"
-    extra = {name: given.column(one, name) for name, one in (("strata", strata), ("blocks", blocks)) if one is not None}
     fit = shape_lm(
         formula,
         shapes,
@@ -239,8 +240,8 @@ def allometry(
         permutations=permutations,
         random_state=random_state,
         aligned=aligned,
-        strata=extra.get("strata"),
-        blocks=extra.get("blocks"),
+        strata=None if strata is None else given.column(strata, "strata"),
+        unit=unit,
     )
     logs = np.log(fit.shapes.table[name].to_numpy(dtype=np.float64))
     rows = fit.shapes.coordinates - fit.shapes.coordinates.mean(axis=0)

@@ -6,11 +6,11 @@ Input: a design. Output: for each term its reduced model, and what it adds to it
 import numpy as np
 
 from shapelex._messages import parameter
-from shapelex._typing import FloatArray, IntArray
+from shapelex._typing import FloatArray
 from shapelex.exceptions import ParameterError
 from shapelex.statistics.formulas import INTERCEPT, Design
 from shapelex.statistics.linear_model import TermModel, orthonormal_basis
-from shapelex.statistics.permutations import Exchange, block_exchange, is_constant_within, plain_exchange
+from shapelex.statistics.permutations import Exchange
 
 TYPES = (1, 2, 3)
 
@@ -38,38 +38,7 @@ def check_type(sum_type: object) -> int:
     return int(chosen)
 
 
-class Exchanges:
-    """Which rows are exchanged for a term: all, those of a stratum, or whole blocks.
-
-    Parameters
-    ----------
-    n_rows : int
-        Number of rows.
-    strata : ndarray of int, shape (n_rows,), optional
-        Stratum of each row.
-    blocks : ndarray of int, shape (n_rows,), optional
-        Block of each row. A term that is constant within blocks exchanges whole blocks, any other one rows within
-        their block.
-    """
-
-    def __init__(self, n_rows: int, strata: IntArray | None, blocks: IntArray | None) -> None:
-        self.blocks = blocks
-        self._rows = plain_exchange(n_rows, strata) if blocks is None else None
-        self._between = None if blocks is None else block_exchange(blocks, strata)
-        within = blocks
-        if blocks is not None and strata is not None:
-            within = np.unique(np.stack([blocks, strata]), axis=1, return_inverse=True)[1].ravel()
-        self._within = None if blocks is None else plain_exchange(n_rows, within)
-
-    def of(self, columns: FloatArray) -> Exchange:
-        """Return what is exchanged for a term with these columns."""
-        if self.blocks is None or self._between is None or self._within is None:
-            assert self._rows is not None
-            return self._rows
-        return self._between if is_constant_within(columns, self.blocks) else self._within
-
-
-def term_models(design: Design, sum_type: int, exchanges: Exchanges) -> list[TermModel]:
+def term_models(design: Design, sum_type: int, exchange: Exchange) -> list[TermModel]:
     """Return all terms of a design as pairs of nested models."""
     if INTERCEPT not in design.columns_of:
         raise ParameterError(
@@ -79,20 +48,18 @@ def term_models(design: Design, sum_type: int, exchanges: Exchanges) -> list[Ter
     for term in design.terms:
         own = design.matrix[:, design.columns_of[term]]
         reduced = design.of(reduced_terms(design, term, sum_type))
-        models.append(nested_pair(term, reduced, own, design.matrix, exchanges.of(own)))
+        models.append(nested_pair(term, reduced, own, design.matrix, exchange))
     return models
 
 
 def nested_pair(name: str, reduced: FloatArray, added: FloatArray, full: FloatArray, exchange: Exchange) -> TermModel:
     """Return what columns add to a reduced model, within a full one; all of them contain the intercept.
 
-    Bases leave out the intercept, as rows are about their average. Permuted averages of blocks of different sizes have
-    another average, so that it is kept for them.
+    Bases leave out the intercept, as rows are about their average.
     """
     ones = np.full((len(full), 1), 1 / np.sqrt(len(full)))
     lower = orthonormal_basis(reduced, ones)
     base = np.hstack([ones, lower])
     own = orthonormal_basis(added, base)
     rest = orthonormal_basis(full, np.hstack([base, own]))
-    parts = [own, lower, rest] if exchange.unit_of is None else [own, ones, lower, rest]
-    return TermModel(name, np.hstack(parts), own.shape[1], lower, exchange)
+    return TermModel(name, np.hstack([own, lower, rest]), own.shape[1], lower, exchange)

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from shapelex._messages import parameter
-from shapelex._validation import check_choice, check_count
+from shapelex._validation import check_choice, check_count, removed_arguments
 from shapelex.exceptions import ShapeInputError
 from shapelex.statistics.data import as_groups, read_input
 from shapelex.statistics.group_pairs import CORRECTIONS, Correction, corrected, permuted_variances, square
-from shapelex.statistics.permutations import as_seed, p_values, remark_on_count
+from shapelex.statistics.permutations import BLOCKS, Exchange, as_seed, p_values, remark_on_count
 from shapelex.statistics.results import Result, Sample, format_table, plural, sample_of
-from shapelex.statistics.terms import Exchanges
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,6 +102,7 @@ class Disparity(Result):
         return f"{format_table(self.to_dataframe())}\n\n{format_table(self.table)}"
 
 
+@removed_arguments(blocks=BLOCKS)
 def disparity(
     shapes: Any,
     groups: Any,
@@ -112,7 +112,7 @@ def disparity(
     permutations: int = 999,
     random_state: Any = 0,
     strata: Any = None,
-    blocks: Any = None,
+    unit: Any = "auto",
     correction: Correction = "holm",
     aligned: bool = False,
 ) -> Disparity:
@@ -129,7 +129,7 @@ def disparity(
         Column or columns whose combinations are the groups, or one value per shape.
     about : {"group", "overall"}, default "group"
         Whether variances are about the mean of each group or about the mean of all shapes.
-    data, permutations, random_state, strata, blocks
+    data, permutations, random_state, strata, unit
         As in :func:`~shapelex.statistics.shape_lm`.
     correction : {"holm", "fdr", "none"}, default "holm"
         Correction of P for the number of pairs.
@@ -165,11 +165,7 @@ def disparity(
     check_choice(correction, CORRECTIONS, "correction")
     check_count(permutations, 0, "permutations")
     given = read_input(shapes, data)
-    needed = {"group": given.combined(groups, "groups")}
-    needed |= {
-        name: given.column(value, name) for name, value in (("strata", strata), ("blocks", blocks)) if value is not None
-    }
-    used = given.use(needed, aligned)
+    used = given.use({"group": given.combined(groups, "groups")}, aligned, unit, strata)
     codes, names = as_groups(used.table["group"])
     counts = np.bincount(codes)
     if len(names) < 2:
@@ -185,8 +181,7 @@ def disparity(
     if about == "group":
         indicator = np.eye(len(names))[codes]
         rows = rows - (indicator / counts) @ (indicator.T @ rows)
-    extra = {name: as_groups(used.table[name])[0] for name in ("strata", "blocks") if name in used.table}
-    exchange = Exchanges(len(rows), extra.get("strata"), extra.get("blocks")).of(np.eye(len(names))[codes])
+    exchange = Exchange(len(rows), used.split_strata())
     settings = {"permutations": permutations, "seed": as_seed(random_state)}
     variances = permuted_variances(rows, codes, exchange, settings)
     pairs = np.array(list(combinations(range(len(names)), 2))).T
@@ -209,5 +204,5 @@ def disparity(
         about,
         permutations,
         correction,
-        sample_of(used, *remark_on_count(exchange, permutations)),
+        sample_of(used, *remark_on_count(exchange, permutations, used.noun)),
     )

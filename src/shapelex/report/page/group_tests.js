@@ -44,15 +44,15 @@ function dots(row, names, most) {
   return drawing;
 }
 
-function sentence({ shape, column, names, permutations, within, unit, counts }) {
+function sentence({ shape, column, names, permutations, units, counts }) {
   const groups = names.map((name, group) => `${groupText(name)} (${count(counts[group])})`).join(", ");
   const isFound = shape.p <= 0.05;
-  const strata = within ? (unit === "strata" ? ` of whole values of ${within}` : ` within ${within}`) : "";
+  const of = units === "shapes" ? "" : ` of ${count(counts.reduce((a, b) => a + b, 0))} ${units}`;
   return [
     make("p", { class: "verdict", text: `Shape ${isFound ? "differs" : "does not differ clearly"} by ${column}: P = ${pText(shape.p)}.` }),
     make("p", {
       class: "hint",
-      text: `Differences between the groups explain ${percent(shape.r2)} of the variation of shape (F = ${number(shape.f)}, ${shape.df.join(" and ")} degrees of freedom, ${count(permutations)} permutations${strata}). Groups: ${groups}.`,
+      text: `Differences between the groups explain ${percent(shape.r2)} of the variation of shape (F = ${number(shape.f)}, ${shape.df.join(" and ")} degrees of freedom, ${count(permutations)} permutations${of}). Groups: ${groups}.`,
     }),
   ];
 }
@@ -109,6 +109,10 @@ export function startGroupTests() {
   const tests = page.group_tests;
   if (!tests) return;
   byId("group-tests-panel").hidden = false;
+  if (tests.refused) {
+    byId("group-tests").replaceChildren(make("p", { class: "hint", text: `The groups of ${tests.column} were not compared: ${tests.refused}` }));
+    return;
+  }
   const options = [
     ["use", "use"],
     ["weight", "weight"],

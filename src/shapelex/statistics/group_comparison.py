@@ -1,0 +1,166 @@
+"""Whether groups differ, in which shapes, points and atoms: what ``shapelex test`` and the page both tell."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shapelex._messages import parameter
+from shapelex.exceptions import ParameterError, ShapeInputError
+from shapelex.shapes.study import Units
+from shapelex.statistics.atom_differences import AtomTests, atom_tests
+from shapelex.statistics.data import read_input, tell_choice
+from shapelex.statistics.group_pairs import pairwise
+from shapelex.statistics.grouping import group_units
+from shapelex.statistics.local_differences import LocalTest, local_test
+from shapelex.statistics.mean_distances import mean_distances
+from shapelex.statistics.models import ShapeLinearModel, fit_groups, shape_lm
+from shapelex.statistics.size_dependence import Allometry, allometry
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEVEL = 0.05
+CONFIDENCE = 0.95
+BOOTSTRAP = 999
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True, eq=False)
+class GroupComparison:
+    """What was found.
+
+    Attributes
+    ----------
+    fit : ShapeLinearModel
+        The model, by default with the groups as its only term.
+    by : str or None
+        Column of the groups.
+    units : Units or None
+        What is independent; None where every shape is.
+    left_out : dict of int to str
+        Shapes of groups that are too small, with the reason for each.
+    pairs : DataFrame or None
+        Pairs of groups; with intervals where the groups are the only term.
+    correction : str
+        Correction of their P values.
+    local, atoms, allometry
+        Tests of points and of atoms, and the dependence on size, where these were asked for.
+    """
+
+    fit: ShapeLinearModel
+    by: str | None
+    units: Units | None
+    left_out: dict[int, str] = field(default_factory=dict)
+    pairs: "pd.DataFrame | None" = None
+    correction: str = ""
+    local: LocalTest | None = None
+    atoms: AtomTests | None = None
+    allometry: Allometry | None = None
+
+    @property
+    def other_terms(self) -> list[str]:
+        """Terms of the model other than the groups."""
+        return [term for term in self.fit.design.terms if term not in (self.by, f"`{self.by}`")]
+
+    def notes(self) -> list[str]:
+        """Return what the units are, and which groups are left out."""
+        told = [] if self.units is None else [tell_choice(self.units.take(self.fit.sample.rows))]
+        different = list(dict.fromkeys(self.left_out.values()))
+        if different:
+            more = f" and {len(different) - _MOST_NAMED} more" if len(different) > _MOST_NAMED else ""
+            told.append(
+                f"{len(different)} groups that are too small to be compared are left out, as if their shapes had no "
+                f"{self.by}: {', '.join(different[:_MOST_NAMED])}{more}."
+            )
+        return told
+
+
+def compare_groups(
+    shapes: Any,
+    by: str | None,
+    *,
+    unit: Any = "auto",
+    formula: str | None = None,
+    codes: Any = None,
+    model: Any = None,
+    data: Any = None,
+    where: bool = True,
+    permutations: int = 999,
+    seed: int = 0,
+) -> GroupComparison:
+    """Fit the model and compare the groups; with `where` also by pairs and points, with `codes` also by atoms."""
+    given = read_input(shapes, data)
+    if by is not None:
+        given.check_columns([by], parameter("by"))
+        if by == unit:
+            raise ParameterError(f"{parameter('unit')} is {by}, as {parameter('by')} is: give the column of what is "
+                                 "independent, such as the animal, or leave it out.")  # fmt: skip
+    units = given.units(unit)
+    settings: dict[str, Any] = {"permutations": permutations, "random_state": seed}
+    columns: dict[str, Any] = {} if data is None else dict(data)
+    left_out: dict[int, str] = {}
+    if by is not None:
+        columns[by], left_out = _large_groups(_as_categories(given.columns[by], by), by, units)
+    if formula is None:
+        assert by is not None
+        used = given.use({by: given.column(columns[by], by)}, unit=units)
+        fit = fit_groups(used, by, permutations=permutations, seed=seed)
+    else:
+        fit = shape_lm(formula, shapes, columns or None, unit=units, **settings)
+    found: dict[str, Any] = {}
+    if by is not None:
+        if by not in fit.shapes.table.columns:
+            raise ParameterError(
+                f"{parameter('formula')} does not contain {by}, whose groups {parameter('by')} compares: add it, or "
+                f"leave out {parameter('by')}."
+            )
+        if where:
+            found = {"local": local_test(shapes, by, data=columns, unit=units, **settings)}
+            found |= _compare_pairs(fit, by, is_plain=formula is None, seed=seed)
+        if codes is not None:
+            found["atoms"] = atom_tests(codes, by, unit=units, model=model, data={by: columns[by]}, **settings)
+    if formula is not None and "size" in fit.shapes.table.columns:
+        found["allometry"] = allometry(shapes, by, data=columns or None, unit=units, **settings)
+    return GroupComparison(fit, by, units, left_out, **found)
+
+
+def _compare_pairs(fit: ShapeLinearModel, by: str, *, is_plain: bool, seed: int) -> dict[str, Any]:
+    others = [term for term in fit.design.terms if not {by, f"`{by}`"} & fit.design.factors_of[term]]
+    # Without what is in question: the groups, and their interactions.
+    pairs = pairwise(fit, by, null=None if is_plain else f"shape ~ {' + '.join(others) or '1'}")
+    table = pairs.to_dataframe()
+    if is_plain:
+        # One factor: the means are averages, and have intervals.
+        grouping = group_units(fit.shapes.table[by], unit=fit.shapes.noun)
+        rng = np.random.default_rng(seed)
+        distances = mean_distances(grouping, fit.shapes.coordinates, BOOTSTRAP, CONFIDENCE, rng)
+        table = distances.assign(P=table["P"], P_corrected=table["P_corrected"])
+    return {"pairs": table, "correction": pairs.correction}
+
+
+def _as_categories(column: Any, name: str) -> list[str]:
+    """Return groups as text, empty where there is none: whole numbers such as replicates are not a covariate here."""
+    if column.dtype.kind == "f" and any(value == value and value != int(value) for value in column.tolist()):
+        term = name if name.isidentifier() else f"`{name}`"
+        raise ShapeInputError(
+            f"{parameter('by', name)} has fractional numbers, no groups: test it as a covariate by "
+            f"{parameter('formula', f'~ {term}')}, without {parameter('by')}."
+        )
+    return ["" if value is None or value != value else str(value) for value in column.tolist()]
+
+
+def _large_groups(groups: list[str], by: str, units: Units | None) -> tuple[list[str], dict[int, str]]:
+    """Return the groups without those of one unit, which are made empty, and the rows of these with the reason.
+
+    Where fewer than two groups would be left, nothing is left out.
+    """
+    own = range(len(groups)) if units is None else units.numbers.tolist()
+    counts = Counter(group for group, _ in set(zip(groups, own, strict=True)) if group)
+    small = {group for group, count in counts.items() if count < 2}
+    if not small or len(counts) - len(small) < 2:
+        return groups, {}
+    one = "shape" if units is None else f"of the {units.noun}"
+    rows = {row: f"{by} {group} has one {one}" for row, group in enumerate(groups) if group in small}
+    return ["" if group in small else group for group in groups], rows
