@@ -204,6 +204,7 @@ class Reading:
     remarks: list[str] = field(default_factory=list)
     file_remarks: list[tuple[Path, Remark]] = field(default_factory=list)
     _found_labels: dict[Path, str] = field(default_factory=dict)
+    _is_scaled: dict[Path, bool] = field(default_factory=dict)
     _n_unlabeled: int = 0
     _known_columns: set[str] = field(default_factory=set)
 
@@ -237,6 +238,7 @@ class Reading:
             else:
                 builder.drop()
                 self._found_labels.pop(path, None)
+                self._is_scaled.pop(path, None)
                 self.file_remarks = [one for one in self.file_remarks if one[0] != path]
             logger.debug("read %s as %s", path, known.name)
             if progress is not None:
@@ -249,6 +251,7 @@ class Reading:
             raise ShapeFileError(
                 f"{parameter('closed', self.wanted.closed)} was asked for, but the shapes are in {shapes.space!r}."
             )
+        self._check_scales()
         self._warn()
         notes, provenance = (*shapes.notes, *self._notes()), self._provenance(shapes.provenance)
         return shapes.replace(notes=notes, provenance=provenance)
@@ -285,6 +288,8 @@ class Reading:
                     raise ShapeFileError(message)
                 self.skipped.append(message)
             else:
+                if known.name == "tps":
+                    self._is_scaled[path] = "applied_scale" in checked.metadata
                 yield Found(path, checked)
         for mark, count in marks.items():
             text = 'taken as coordinates; missing="negative" (--missing negative) reads them as missing.'
@@ -348,6 +353,16 @@ class Reading:
             named["n_files"] = len(self.files)
         named["formats"] = sorted({known.name for _, known in self.files})
         return {**named, **({"source": dict(source)} if source else {})}
+
+    def _check_scales(self) -> None:
+        """Refuse TPS files of which some say a scale, which was applied, and others do not."""
+        first = {is_scaled: path for path, is_scaled in reversed(self._is_scaled.items())}
+        if len(first) > 1 and self.options.get("scale") != "ignore":
+            raise ShapeFileError(
+                f"The records of {first[True]} have a SCALE, those of {first[False]} have none: lengths would be in "
+                f"different units. Add it there, or say {format_option('scale', 'drop')} to leave out such records, or "
+                f"{format_option('scale', 'ignore')} to keep the coordinates of all as they are."
+            )
 
     def _warn(self) -> None:
         """Say once how many records were left out, and the first few reasons."""
