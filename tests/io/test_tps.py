@@ -78,7 +78,7 @@ def test_scale_of_every_record_is_applied_and_that_of_some_is_refused(read, tmp_
     assert "scale=ignore" in note
     for other in ("SCALE=\n", "SCALE=0\n", "SCALE=-1\n", "SCALE=nan\n", "SCALE=two\n", ""):
         text = PLAIN + PLAIN.replace("SCALE=0.5\n", other).replace("wing 1", "wing 2")
-        words = "1 of its 2 records .*first without is record 2.*scale=\"drop\".*scale=\"ignore\""
+        words = '1 of its 2 records .*first without is record 2.*scale="drop".*scale="ignore"'
         check_refused(words, read, text)
         check_refused(words, read, text, on_error="skip")
         kept = read(text, scale="drop")
@@ -89,13 +89,15 @@ def test_scale_of_every_record_is_applied_and_that_of_some_is_refused(read, tmp_
         assert plain.metadata["scale"][0] == 0.5
         assert "of 2 records: their SCALE was not applied" in plain.notes[0]
     check_refused("no record with a positive SCALE", read, PLAIN.replace("SCALE=0.5\n", ""), scale="drop")
-    check_refused("scale must be one of 'auto', 'ignore', 'drop', got True", read, PLAIN, error=ParameterError, scale=True)
+    check_refused(
+        "scale must be one of 'auto', 'ignore', 'drop', got True", read, PLAIN, error=ParameterError, scale=True
+    )
 
 
 def test_files_with_and_without_a_scale_are_not_mixed(tmp_path):
     (tmp_path / "a.tps").write_text(PLAIN)
     (tmp_path / "b.tps").write_text(PLAIN.replace("SCALE=0.5\n", ""))
-    words = "a.tps have a SCALE, those of .*b.tps have none: .*scale=\"drop\".*scale=\"ignore\""
+    words = 'a.tps are in the unit of SCALE, those of .*b.tps in pixels.*scale="drop".*scale="ignore"'
     check_refused(words, sx.read, tmp_path)
     check_refused(words, sx.read, tmp_path, on_error="skip")
     check_set(sx.read(tmp_path, scale="ignore"), [[0, 1, 1j]] * 2)

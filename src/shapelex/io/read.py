@@ -48,6 +48,8 @@ _SKIPPED_NAMED = 3
 _LABELS_NAMED = 8
 _RATE = "the frame rate"
 _FILES_NAMED = 100
+# Options that say what lengths are, of formats that may tell it themselves.
+_LENGTHS = {"scale", "pixel_size"}
 _MISSING_HINT = (
     f": {parameter('missing', 'allow')} keeps them as NaN, {parameter('on_error', 'skip')} leaves such records out"
 )
@@ -204,7 +206,7 @@ class Reading:
     remarks: list[str] = field(default_factory=list)
     file_remarks: list[tuple[Path, Remark]] = field(default_factory=list)
     _found_labels: dict[Path, str] = field(default_factory=dict)
-    _is_scaled: dict[Path, bool] = field(default_factory=dict)
+    _units: dict[Path, str] = field(default_factory=dict)
     _n_unlabeled: int = 0
     _known_columns: set[str] = field(default_factory=set)
 
@@ -238,7 +240,7 @@ class Reading:
             else:
                 builder.drop()
                 self._found_labels.pop(path, None)
-                self._is_scaled.pop(path, None)
+                self._units.pop(path, None)
                 self.file_remarks = [one for one in self.file_remarks if one[0] != path]
             logger.debug("read %s as %s", path, known.name)
             if progress is not None:
@@ -251,7 +253,7 @@ class Reading:
             raise ShapeFileError(
                 f"{parameter('closed', self.wanted.closed)} was asked for, but the shapes are in {shapes.space!r}."
             )
-        self._check_scales()
+        self._check_units()
         self._warn()
         notes, provenance = (*shapes.notes, *self._notes()), self._provenance(shapes.provenance)
         return shapes.replace(notes=notes, provenance=provenance)
@@ -288,8 +290,9 @@ class Reading:
                     raise ShapeFileError(message)
                 self.skipped.append(message)
             else:
-                if known.name == "tps":
-                    self._is_scaled[path] = "applied_scale" in checked.metadata
+                if _LENGTHS & known.options:
+                    unit = "the unit of SCALE" if "applied_scale" in checked.metadata else "pixels"
+                    self._units[path] = str(checked.metadata.get("units", unit))
                 yield Found(path, checked)
         for mark, count in marks.items():
             text = 'taken as coordinates; missing="negative" (--missing negative) reads them as missing.'
@@ -354,15 +357,19 @@ class Reading:
         named["formats"] = sorted({known.name for _, known in self.files})
         return {**named, **({"source": dict(source)} if source else {})}
 
-    def _check_scales(self) -> None:
-        """Refuse TPS files of which some say a scale, which was applied, and others do not."""
-        first = {is_scaled: path for path, is_scaled in reversed(self._is_scaled.items())}
-        if len(first) > 1 and self.options.get("scale") != "ignore":
-            raise ShapeFileError(
-                f"The records of {first[True]} have a SCALE, those of {first[False]} have none: lengths would be in "
-                f"different units. Add it there, or say {format_option('scale', 'drop')} to leave out such records, or "
-                f"{format_option('scale', 'ignore')} to keep the coordinates of all as they are."
-            )
+    def _check_units(self) -> None:
+        """Refuse files whose lengths are in different units, or in one that only some of them tell."""
+        first = {unit: path for path, unit in reversed(self._units.items())}
+        if len(first) < 2 or any(self.options.get(name, "auto") != "auto" for name in _LENGTHS):
+            return
+        (unit, path), (other, odd) = list(reversed(first.items()))[:2]
+        raise ShapeFileError(
+            f"Lengths would be in different units: those of {path} are in {unit}, those of {odd} in {other}. For TPS "
+            f"files, {format_option('scale', 'drop')} leaves out records without a scale, and "
+            f"{format_option('scale', 'ignore')} keeps all coordinates as they are; for images, "
+            f"{format_option('pixel_size=')} gives the size of a pixel, and {format_option('pixel_size', 1)} keeps "
+            "pixels."
+        )
 
     def _warn(self) -> None:
         """Say once how many records were left out, and the first few reasons."""

@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import ndimage
@@ -26,7 +27,7 @@ from scipy import ndimage
 from shapelex._messages import format_option, marked_text
 from shapelex._typing import IntArray
 from shapelex._validation import check_choice
-from shapelex.exceptions import ShapeInputError
+from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.io import contours
 from shapelex.io.formats.pixels import KEPT_BYTES, MAX_PIXELS, ImageFile, Pixels, border_of
 from shapelex.io.records import BadRecord, Record, Remark
@@ -75,6 +76,7 @@ def read_records(
     tracked: bool = False,
     z: int | None = None,
     channel: int | None = None,
+    pixel_size: float | tuple[float, float] | None = None,
     max_pixels: int = MAX_PIXELS,
 ) -> Iterator[Record | BadRecord | Remark]:
     """Yield a record for each object in each page.
@@ -100,6 +102,9 @@ def read_records(
         stack, or the images of a folder by the last number in their names, such as ``mask007.tif``.
     z, channel : int, optional
         Slice and channel to read of a TIFF that has several, counted from 0.
+    pixel_size : float or (float, float), optional
+        Width and height of a pixel, by which outlines are multiplied; when not given, what ImageJ and OME files say.
+        With 1 outlines are in pixels.
     max_pixels : int, default: 50_000_000
         Pages of more pixels are refused: outlines take about 20 bytes of memory for each.
     """
@@ -112,6 +117,9 @@ def read_records(
     if threshold is not None or foreground != "auto":
         kind = "binary"
     image = ImageFile(path, z=z, channel=channel, as_gray=kind == "binary", max_pixels=max_pixels)
+    size, unit = image.pixel_size, image.unit
+    if pixel_size is not None:
+        size, unit = _check_pixel_size(pixel_size), ""
     counts: Counter[str] = Counter()
     n_in_page: Counter[int] = Counter()
     is_whole = which != "largest"
@@ -158,12 +166,10 @@ def read_records(
             label = 1 if plan.may_be_labels and len(found) == 1 else report.label
             name = f"{group}:{label}" if group else str(label)
             metadata = report.columns()
-            if image.pixel_size is not None:
-                width, height = image.pixel_size
-                metadata["physical_area"] = report.area * width * height
-                physical = outline.real * width + 1j * outline.imag * height
-                metadata["physical_rms_radius"] = contours.rms_radius(physical)
-                metadata["unit"] = image.unit
+            if size is not None:
+                metadata["physical_area"] = report.area * size[0] * size[1]
+                outline = outline.real * size[0] + 1j * outline.imag * size[1]
+                metadata |= {"physical_rms_radius": contours.rms_radius(outline), "units": unit}
             if image.frame_rate is not None and is_stack:
                 metadata[FPS] = image.frame_rate
             yield Record(
@@ -189,8 +195,22 @@ def read_records(
         plan.remarks.append(
             "labels are not followed from page to page; the option tracked=True makes a time series of each label."
         )
+    if pixel_size is None and size is not None:
+        plan.remarks.append(
+            f"outlines are in {unit} ({size[0]:g} x {size[1]:g} for a pixel); the option pixel_size=1 keeps pixels."
+        )
     for text in (*image.remarks, *plan.remarks, *left_out):
         yield Remark("the image", text)
+
+
+def _check_pixel_size(given: Any) -> tuple[float, float]:
+    """Return width and height of a pixel; refuse what is neither one positive number nor two."""
+    sides = given if isinstance(given, tuple | list) else (given, given)
+    if len(sides) != 2 or not all(isinstance(one, int | float) and 0 < one < np.inf for one in sides):
+        raise ParameterError(
+            f"{format_option('pixel_size')} must be a positive number, or width and height of a pixel, got {given!r}."
+        )
+    return float(sides[0]), float(sides[1])
 
 
 @dataclass

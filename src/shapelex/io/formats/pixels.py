@@ -213,11 +213,6 @@ class ImageFile:
         if units or unit in ("pixel", "pixels", "inch") or not all(0 < size < np.inf for size in sizes):
             return
         self.pixel_size, self.unit = (sizes[0], sizes[1]), "µm" if unit in ("micron", "um", "\\u00B5m") else unit
-        if abs(sizes[0] - sizes[1]) > 0.01 * max(sizes):
-            self.remarks.append(
-                f"its pixels are {sizes[0]:g} x {sizes[1]:g} {self.unit}, not square; outlines are in pixels, so "
-                "that shapes are stretched."
-            )
 
     def _find_frame_rate(self, file: Any, told: Any) -> None:
         """Set the frame rate from what an OME or ImageJ file tells; the "fps" of ImageJ is the speed of playback."""

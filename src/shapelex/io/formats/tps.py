@@ -44,8 +44,8 @@ _REMARKS = {
     "points of curves after the landmarks, curves=only takes them alone.",
     "radii": "their RADII were left out.",
     "dropped": "left out, since they have no positive SCALE.",
-    "applied": "their coordinates were multiplied by SCALE, so that lengths are in its unit; the option scale=ignore keeps "
-    "the coordinates of the file.",
+    "applied": "their coordinates were multiplied by SCALE, so that lengths are in its unit; the option scale=ignore "
+    "keeps the coordinates of the file.",
     "ignored": "their SCALE was not applied, so that coordinates and sizes are those of the file.",
 }
 
@@ -64,10 +64,10 @@ def read_records(path: Path, curves: str = "auto", scale: str = "auto") -> Itera
     has_scale = [] if scale == "ignore" else [_is_scaled(text, curves) for _, text in _records(path)]
     if scale == "auto" and True in has_scale and False in has_scale:
         raise ShapeFileError(
-            f"{path}: only {has_scale.count(True)} of its {len(has_scale)} records have a positive SCALE, so that lengths "
-            f"would be in different units; the first without is record {has_scale.index(False) + 1}. Add it there, or say "
-            f"{format_option('scale', 'drop')} to leave out such records, or {format_option('scale', 'ignore')} to keep "
-            "the coordinates of all as they are."
+            f"{path}: only {has_scale.count(True)} of its {len(has_scale)} records have a positive SCALE, the first "
+            f"without is record {has_scale.index(False) + 1}, so that lengths would be in different units. Add it, "
+            f"or say {format_option('scale', 'drop')} to leave out such records, or "
+            f"{format_option('scale', 'ignore')} to keep the coordinates of all as they are."
         )
     if scale == "drop" and True not in has_scale:
         raise ShapeFileError(f"{path} has no record with a positive SCALE.")
@@ -137,7 +137,9 @@ class _BadLineError(Exception):
     """A line of a record that cannot be read: its place, and the reason."""
 
 
-def _read_record(lines: list[str], made_up_id: str, curves: str, is_scaled: bool, left_out: Counter[str]) -> dict[str, Any]:
+def _read_record(
+    lines: list[str], made_up_id: str, curves: str, is_scaled: bool, left_out: Counter[str]
+) -> dict[str, Any]:
     """Return what a record says as arguments of Record; count what is left out of it."""
     found: dict[str, list[ComplexArray]] = {"LM": [], "CURVES": [], "OUTLINES": []}
     declared: dict[str, tuple[int, int]] = {}
