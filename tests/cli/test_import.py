@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 from sklearn.exceptions import ConvergenceWarning
 
 import shapelex as sx
@@ -40,6 +41,37 @@ def test_folders_become_labels_and_outlines_are_registered(outlines):
     assert sorted(found.labels.tolist()) == ["a"] * 3 + ["b"] * 3
     plain = sx.read("cells", n_points=24, closed=True)
     assert sx.pairwise_distances(found).mean() < 0.8 * sx.pairwise_distances(plain).mean()
+
+
+def test_time_series_are_registered_along_their_motion(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    y, x = np.mgrid[:50, :60]
+    for frame in range(6):
+        # An ellipse with a bump at one end, that turns by a quarter.
+        turned = (x - 30.0 + 1j * (y - 25.0)) * np.exp(0.3j * frame)
+        mask = (turned.real / 18) ** 2 + (turned.imag / 9) ** 2 < 1
+        mask |= np.abs(turned - 17) < 4 + frame % 2
+        Image.fromarray(mask.astype("u1")).save(tmp_path / f"cell{frame}.png")
+    shown = lines_of(run("import . -o c.npz --points 40 --register --option tracked=true --option kind=labels"))
+    assert any("to the frame before" in line for line in shown)
+    plain = sx.read(tmp_path, format="image", n_points=40, tracked=True, kind="labels")
+    found, expected = sx.read("c.npz"), sx.sequences.register_sequence(plain)
+    np.testing.assert_array_equal(found.configurations, expected.configurations)
+    assert found.preparation.is_registered
+    # Others are registered along their motion, too, and to the same mean.
+    lines_of(run("import cell0.png cell1.png cell2.png -o later.npz --like c.npz "
+                 "--option tracked=true --option kind=labels"))  # fmt: skip
+    later = sx.read("later.npz")
+    assert not later.preparation.difference(found.preparation)
+    assert sx.distance(later, found[:3]).max() < 0.1
+    # Ends of open curves are exchanged where they swapped in time, not where that brings them closer to a mean.
+    worms = sx.datasets.make_worms(20, 1, random_state=0)
+    swapped = np.asarray(worms).copy()
+    swapped[5:8] = swapped[5:8, ::-1]
+    sx.write(worms.replace(configurations=swapped), "worms.npz")
+    shown = lines_of(run("register worms.npz -o mended.npz"))
+    assert any("3 of 20 frames were reversed" in line for line in shown)
+    np.testing.assert_array_equal(sx.read("mended.npz").configurations, np.asarray(worms))
 
 
 def test_bad_records_are_left_out_on_request_and_outlines_of_different_lengths_name_the_option(outlines):

@@ -117,7 +117,7 @@ def read_shapes(
         if frames is None and sequence is not None:
             moments = moments_of(X, None, sequence)
             sequence, frames = moments.sequence, moments.frames
-            has_times = moments.seconds is not None and frames.dtype.kind == "f"
+            has_times = moments.seconds is not None and np.asarray(frames).dtype.kind == "f"
             notes = (*notes, *moments.remarks)
         rates = frame_rates(X.metadata) if isinstance(X, ShapeSet) else None
         space.check_space_of(X, "X")
