@@ -77,6 +77,18 @@ class TestKinds:
         notes = notes_of(read(path))
         assert ("inverted" in notes) == ("the option foreground=bright" in notes) == is_inverted
 
+    @pytest.mark.parametrize("ground", [(0, 0, 0), (255, 255, 255)])
+    @pytest.mark.parametrize("color", [(255, 0, 0), (0, 128, 128)])
+    def test_one_color_on_a_ground_is_a_binary_mask(self, save, ground, color):
+        image = np.where((blobs() > 0)[..., None], np.array(color, "u1"), np.array(ground, "u1"))
+        image[17:19, 2:5] = color
+        path = save(image)
+        assert areas(path) == BOTH
+        assert f"its only color, {color}, is taken for the objects" in notes_of(read(path))
+        with_more = image.copy()
+        with_more[0:3, 40:44] = 9
+        assert "its only color" not in notes_of(read(save(with_more), min_area=1, kind="classes"))
+
     def test_smooth_edges_are_still_binary(self, save):
         path = save(black_and_white(blobs() > 0), "plate.jpg", quality=60)
         assert len(np.unique(np.asarray(Image.open(path)))) > 2
@@ -304,6 +316,22 @@ class TestObjects:
         assert "1 object at the border of the image kept" in notes
         assert len(areas(path, min_area=1)) == 12
         assert len(areas(path, border="drop")) == 9
+
+    def test_holes_are_told_and_left_out_on_request(self, save):
+        labels = blobs()
+        labels[24:32, 15:30] = 0
+        labels[8, 8] = 0
+        path = save(labels)
+        told = "1 object with holes, which are not part of the outlines"
+        for options, n_shapes, is_told in (({}, 2, True), ({"holes": "fill"}, 2, False), ({"holes": "drop"}, 1, False)):
+            found = sx.read(path, n_points=30, **options)
+            made = sx.outlines_from_mask(labels, 30, which="labels", **options).to_shape_set("plate")
+            for shapes in (found, made):
+                assert len(shapes) == n_shapes
+                assert (told in notes_of(shapes)) == is_told
+                assert shapes.preparation.left_out == (("holes",) if options.get("holes") == "drop" else ())
+        assert "1 object left out: with holes; the option holes=keep keeps them" in notes_of(found)
+        check_refused("holes", read, path, error=ParameterError, holes="some")
 
     def test_file_and_array_give_the_same_set(self, save):
         labels = blobs("u2", 300)

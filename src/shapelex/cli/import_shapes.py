@@ -24,7 +24,7 @@ from shapelex.cli.outputs import record_run
 from shapelex.cli.registering import register_shapes
 from shapelex.cli.screen import Screen
 from shapelex.cli.shape_files import claim_shapes, write_shapes
-from shapelex.cli.shapes import is_registered, make_space, read_shapes, reading_options
+from shapelex.cli.shapes import is_registered, leave_out_like, make_space, read_shapes, reading_options
 from shapelex.cli.stored import assembled_shapes, open_if_large, open_stored_shapes
 
 
@@ -164,6 +164,8 @@ def import_shapes(
         if exclusion is not None:
             # Before registration, whose mean they would change.
             shapes = exclude_shapes(shapes, exclusion)
+        if model_set is not None:
+            shapes = leave_out_like(shapes, model_set.preparation, str(like), screen)
         if register:
             shapes, _ = register_shapes(shapes, model_set, reflection, seed, screen, start=closed is not False)
         run = record_run(seed, (*inputs, *(one for one in (like, labels, exclude) if one is not None)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,6 +134,32 @@ def reading_options(space: "Space", preparation: Any) -> dict[str, Any]:
     return {"space": space}
 
 
+def leave_out_like(shapes: Any, preparation: Any, source: str, screen: Screen) -> Any:
+    """Return a set without the kinds of objects of masks that were left out of the one that it is prepared like."""
+    import numpy as np
+
+    from shapelex.io.parts import AssembledShapes
+    from shapelex.shapes.preparation import left_out_rows
+
+    kinds = () if preparation is None else preparation.left_out
+    if not kinds:
+        return shapes
+    n_all = shapes.shape[0]
+    if isinstance(shapes, AssembledShapes):
+        shapes.select(lambda part: ~left_out_rows(part, kinds))
+    else:
+        is_left_out = left_out_rows(shapes, kinds)
+        shapes = shapes[np.flatnonzero(~is_left_out)] if is_left_out.any() else shapes
+    n_left_out = n_all - shapes.shape[0]
+    if n_left_out == n_all:
+        raise CommandError(f"All {n_all} shapes are objects that were left out of {source}: none is left.")
+    if not n_left_out:
+        return shapes
+    told = f"{n_left_out} of {n_all} shapes left out, as in {source}: objects of masks ({', '.join(kinds)}=drop)"
+    screen.say(told)
+    return shapes.replace(preparation=replace(shapes.preparation, left_out=kinds), notes=(*shapes.notes, told))
+
+
 def is_registered(shapes: Any) -> bool:
     """Tell whether the outlines of a set are registered."""
     return shapes.preparation is not None and shapes.preparation.is_registered
@@ -145,6 +172,7 @@ def fit_for(model: "ShapeDictionary", shapes: Any, path: str, screen: Screen) ->
     """
     import shapelex as sx
 
+    shapes = leave_out_like(shapes, model.preparation_, "the set that the model was learned from", screen)
     is_array = shapes.preparation is None and isinstance(model.space_, sx.Landmarks)
     if shapes.space != model.space_:
         if not is_array or shapes.shape[1] != model.space_.n_coordinates:

@@ -97,7 +97,7 @@ def read_rows(path: Path, sheet: str | int | None = None) -> list[tuple[int, lis
     if rows and width * len(rows) > max(_FREE_CELLS, _MOST_EMPTY * n_cells):
         last = f"{openpyxl.utils.get_column_letter(width)}{rows[-1][0]}"
         raise ShapeFileError(
-            f"{path}: the sheet has cells up to {last}, but only {n_cells} of them hold something: remove the stray ones."
+            f"{path}: the sheet has cells up to {last}, but only {n_cells} hold something: remove the stray ones."
         )
     return [(number, row + [""] * (width - len(row))) for number, row in rows]
 

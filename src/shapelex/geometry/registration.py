@@ -231,7 +231,7 @@ def register(
         for rows in _row_blocks(registered):
             registered[rows] = _shift_landmarks(registered[rows], fractions[rows])
     rotation, before, after = _compare(configurations, registered, targets, space)
-    resampling = getattr(getattr(Z, "preparation", None), "resampling", None)
+    given = getattr(Z, "preparation", None) or Preparation()
     return Registration(
         configurations=registered,
         target=targets[0] if len(targets) == 1 else targets,
@@ -244,7 +244,9 @@ def register(
         n_iter=n_iter,
         converged=converged,
         space=space,
-        preparation=Preparation(resampling, targets[0], **changeable, subsample=subsample)
+        preparation=Preparation(
+            given.resampling, targets[0], **changeable, subsample=subsample, left_out=given.left_out
+        )
         if len(targets) == 1
         else None,
     )

@@ -9,7 +9,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -45,6 +45,7 @@ logger = logging.getLogger(__name__)
 Progress: TypeAlias = Callable[[int, int], None]
 
 _SKIPPED_NAMED = 3
+_PROBLEMS_NAMED = 30
 _LABELS_NAMED = 8
 _RATE = "the frame rate"
 _FILES_NAMED = 100
@@ -202,6 +203,7 @@ class Reading:
     files: list[tuple[Path, Format]] = field(default_factory=list)
     frame: Any = None
     has_many: bool = False
+    n_unlisted: int = 0
     skipped: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     file_remarks: list[tuple[Path, Remark]] = field(default_factory=list)
@@ -212,13 +214,12 @@ class Reading:
 
     def run(self, parts: Parts, progress: Progress | None = None) -> ShapeSet | AssembledShapes:
         """Read all files and return the set that they make up; `progress` is called after each file."""
-        can_drop = self.skips and self.has_many
         added = (
             [FPS] * (self.fps is not None)
             + ["file"] * self._names_files
             + ([] if self.sheet is None else self.sheet.columns)
         )
-        builder = SetBuilder(self.wanted, parts, self._describe, can_drop, added)
+        builder = SetBuilder(self.wanted, parts, self._describe, self.has_many, added)
         for n_done, (path, known) in enumerate(self.files, start=1):
             items = self._items_of(path, known, in_blocks=parts.folder is not None)
             is_whole = True
@@ -226,7 +227,7 @@ class Reading:
                 try:
                     item = next(items, None)
                 except ShapeFileError as error:
-                    if not can_drop:
+                    if not self.has_many:
                         raise
                     self.skipped.append(marked_text(error))
                     is_whole = False
@@ -245,9 +246,12 @@ class Reading:
             logger.debug("read %s as %s", path, known.name)
             if progress is not None:
                 progress(n_done, len(self.files))
+        if self.skipped and not self.skips:
+            raise ShapeFileError(self._say_skipped())
         shapes = builder.finish()
         if shapes is None:
-            reasons = f": {self.skipped[0]}" if self.skipped else ""
+            told = self.skipped or [f"{path}, {remark.where}: {remark.text}" for path, remark in self.file_remarks]
+            reasons = f": {told[0]}" if told else ""
             raise ShapeFileError(f"No shape could be read from {self._name_files()}{reasons}")
         if self.wanted.closed is not None and shapes.space.closed != self.wanted.closed:
             raise ShapeFileError(
@@ -256,7 +260,11 @@ class Reading:
         self._check_units()
         self._warn()
         notes, provenance = (*shapes.notes, *self._notes()), self._provenance(shapes.provenance)
-        return shapes.replace(notes=notes, provenance=provenance)
+        left_out = tuple(name for name in ("border", "holes") if self.options.get(name) == "drop")
+        preparation = shapes.preparation
+        if left_out and preparation is not None:
+            preparation = replace(preparation, left_out=left_out)
+        return shapes.replace(notes=notes, provenance=provenance, preparation=preparation)
 
     def _items_of(self, path: Path, known: Format, *, in_blocks: bool) -> Iterator[Found | ShapeSet]:
         """Yield the set or the good records of a file; where bad ones are skipped, take note of them."""
@@ -370,6 +378,15 @@ class Reading:
             f"{format_option('pixel_size=')} gives the size of a pixel, and {format_option('pixel_size', 1)} keeps "
             "pixels."
         )
+
+    def _say_skipped(self) -> str:
+        """Return what is wrong with all files that cannot be read, and how to read the others."""
+        told = self.skipped[:_PROBLEMS_NAMED]
+        n_more = len(self.skipped) - len(told)
+        words = "\n".join([*told, *([f"and {n_more} more"] if n_more else [])])
+        if len(self.skipped) > 1:
+            words = f"{len(self.skipped)} of {len(self.files) + self.n_unlisted} files cannot be read:\n{words}"
+        return f"{words}\n{parameter('on_error', 'skip')} reads the files without what is wrong in them."
 
     def _warn(self) -> None:
         """Say once how many records were left out, and the first few reasons."""
@@ -529,8 +546,9 @@ def open_reading(
             f"paths must be a path or a list of paths, got {type(paths).__name__}: ShapeSet(X, space) makes a set of "
             "an array, from_columns(X) shapes of a table of numbers."
         )
-    reading.files, reading.remarks = list_files(paths, format, reading.skipped if reading.skips else None, leave_out)
-    reading.has_many = len(reading.files) + len(reading.skipped) > 1
+    reading.files, reading.remarks = list_files(paths, format, reading.skipped, leave_out)
+    reading.n_unlisted = len(reading.skipped)
+    reading.has_many = len(reading.files) + reading.n_unlisted > 1
     _check_options(options, [known for _, known in reading.files])
     return reading
 

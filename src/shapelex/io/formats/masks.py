@@ -73,6 +73,7 @@ def read_records(
     which: str = "components",
     min_area: int | None = None,
     border: str = "keep",
+    holes: str = "keep",
     tracked: bool = False,
     z: int | None = None,
     channel: int | None = None,
@@ -84,7 +85,7 @@ def read_records(
     Parameters
     ----------
     path : Path
-        A PNG, JPEG or TIFF file.
+        A PNG, JPEG or TIFF file, or a ``_seg.npy`` file of Cellpose.
     kind : {"auto", "binary", "labels", "classes"}, default: "auto"
         What the image is. "classes" makes an object of every component of every value, which becomes its label.
     foreground : {"auto", "bright", "dark"}, default: "auto"
@@ -97,6 +98,9 @@ def read_records(
         Objects of fewer pixels are left out; when not given, those below 5 % of the median area in the file.
     border : {"keep", "drop"}, default: "keep"
         Whether objects that touch the border of the image are read.
+    holes : {"keep", "fill", "drop"}, default: "keep"
+        Whether objects with holes of 10 pixels or of 5 % of their area are read. Outlines are those of the outside; a
+        remark counts such objects, but for "fill".
     tracked : bool, default: False
         Whether an object has the same label in all frames, so that each label is a sequence. Frames are the pages of a
         stack, or the images of a folder by the last number in their names, such as ``mask007.tif``.
@@ -111,6 +115,7 @@ def read_records(
     check_choice(kind, ("auto", "binary", "labels", "classes"), format_option("kind"))
     check_choice(foreground, ("auto", "bright", "dark"), format_option("foreground"))
     check_choice(border, ("keep", "drop"), format_option("border"))
+    check_choice(holes, ("keep", "fill", "drop"), format_option("holes"))
     check_choice(which, ("components", "largest"), format_option("which"))
     if threshold is not None:
         contours.check_threshold(threshold)
@@ -146,7 +151,7 @@ def read_records(
                     f"It has {n_objects} objects or more in {path.stat().st_size} bytes: it looks like a pattern."
                 )
             is_one = is_whole and plan.kind != "labels"
-            found = list(contours.outline_objects(labels, names, limit, border, 4, is_one))
+            found = list(contours.outline_objects(labels, names, limit, border, holes, 4, is_one))
             pieces = [report.n_fragments for report, _ in found]
             if kind == "auto" and plan.kind == "labels" and np.median([0, *pieces]) > _MAX_PIECES:
                 raise ShapeInputError(_IN_PIECES)
@@ -156,7 +161,7 @@ def read_records(
             yield BadRecord(f"{place}the image", marked_text(error))
             n_in_page[page] += 1
             continue
-        counts.update(contours.count_objects([report for report, _ in found]))
+        counts.update(contours.count_objects([report for report, _ in found], fills_holes=holes == "fill"))
         found = [(report, outline) for report, outline in found if not report.dropped]
         n_in_page.update([page] * len(found))
         for report, outline in found:
@@ -183,8 +188,9 @@ def read_records(
             )
     left_out = contours.remark_on_objects(counts)
     if not n_in_page:
+        # An empty field of view is a result, too.
         why = f"all its objects were left out: {' '.join(left_out)}" if left_out else "no object was found in it."
-        yield BadRecord("the image", why)
+        yield Remark("the image", why)
         return
     if len(n_in_page) < plan.n_pages:
         n_empty = plan.n_pages - len(n_in_page)

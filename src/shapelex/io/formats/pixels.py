@@ -22,6 +22,7 @@ from shapelex._extras import load_library
 from shapelex._messages import format_option
 from shapelex._validation import check_count
 from shapelex.exceptions import ShapeFileError
+from shapelex.io.formats.cellpose import read_masks
 from shapelex.io.formats.frame_rates import rate_of_step
 from shapelex.io.guards import read_head
 
@@ -128,7 +129,7 @@ class ImageFile:
         self._kept: list[tuple[Pixels | Runs, bool]] = []
         # How colors are read, once a page has some; alpha is above this number where a pixel is opaque.
         self._opaque_above: int | None = None
-        self._is_gray = self._is_cutout = False
+        self._is_gray = self._is_cutout = self._is_one_color = False
         self._ground = 0
         chosen = {
             name: check_count(n, 0, format_option(name))
@@ -136,6 +137,10 @@ class ImageFile:
             if n is not None
         }
         head = read_head(path)
+        if head.startswith(b"\x93NUMPY") and not chosen:
+            masks = read_masks(path)
+            self._kept = [(page, False) for page in (masks if masks.ndim == 3 else [masks])]
+            return
         if not head.startswith(_TIFF_MARKS):
             if head[:4] == b"\x89PNG" and head[24:25] == b"\x10" and head[25:26] in b"\2\4\6":
                 raise ShapeFileError(f"{path} has {_DEEP_COLORS}")
@@ -340,9 +345,25 @@ class ImageFile:
         self._is_cutout = self._opaque_above >= 0 and len(seen) < 2
         ((ground, n_ground),) = counts.most_common(1)
         is_clear = n_ground >= _MOSTLY * counts.total()
-        if self._is_cutout or self._is_gray or self.as_gray or ground == 0 or (not is_clear and has_black):
+        if self._is_cutout or self._is_gray or self.as_gray:
             return
-        name = f"({ground >> 16}, {ground >> 8 & 255}, {ground & 255})"
+        if ground and (is_clear or not has_black):
+            self._check_ground(ground, is_clear)
+        found = set()
+        for array, _ in self._decoded_pages():
+            labels = self._join_channels(array)
+            inner = labels[labels > 0]
+            found |= {int(f(inner)) for f in (np.min, np.max) if inner.size}
+        if len(found) == 1:
+            self._is_one_color = True
+            self.remarks.append(
+                f"its only color, {_name_color(found.pop())}, is taken for the objects, each connected area for one; "
+                "the option kind=labels takes all of it for one."
+            )
+
+    def _check_ground(self, ground: int, is_clear: bool) -> None:
+        """Take a color for the background; refuse one that does not surround the image."""
+        name = _name_color(ground)
         if not is_clear:
             raise ShapeFileError(
                 f"{self.path} has colored areas, but its background is not clear: no pixel is black, and the "
@@ -378,7 +399,11 @@ class ImageFile:
             # Black is an object here, so it needs another number than the background.
             labels[labels == 0] = 1 << 24
             labels[(labels == self._ground) | ~opaque] = 0
-        return labels
+        return labels > 0 if self._is_one_color else labels
+
+
+def _name_color(color: int) -> str:
+    return f"({color >> 16 & 255}, {color >> 8 & 255}, {color & 255})"
 
 
 @contextlib.contextmanager
