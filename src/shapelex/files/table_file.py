@@ -182,7 +182,7 @@ def parquet_parts(path: Path, *, is_held: bool = True) -> Iterator[Any]:
             part.validate(full=True)
             n_bytes += part.nbytes + sum(map(_text_bytes, part.columns))
             check_swelling(n_stored, n_bytes, path, is_held=is_held)
-            yield part.cast(schema)
+            yield from pyarrow.Table.from_batches([part]).cast(schema).to_batches()
 
 
 def _text_bytes(column: Any) -> int:

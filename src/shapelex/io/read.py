@@ -383,9 +383,10 @@ class Reading:
         """Return what is wrong with all files that cannot be read, and how to read the others."""
         told = self.skipped[:_PROBLEMS_NAMED]
         n_more = len(self.skipped) - len(told)
-        words = "\n".join([*told, *([f"and {n_more} more"] if n_more else [])])
-        if len(self.skipped) > 1:
-            words = f"{len(self.skipped)} of {len(self.files) + self.n_unlisted} files cannot be read:\n{words}"
+        words = "\n".join(f"{number}. {message}" for number, message in enumerate(told, start=1))
+        words += f"\nand {n_more} more" if n_more else ""
+        n_files = len(self.files) + self.n_unlisted
+        words = f"{len(self.skipped)} of {n_files} files cannot be read:\n{words}" if len(self.skipped) > 1 else told[0]
         return f"{words}\n{parameter('on_error', 'skip')} reads the files without what is wrong in them."
 
     def _warn(self) -> None:

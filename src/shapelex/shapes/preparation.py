@@ -88,9 +88,8 @@ class Preparation:
         if not self.is_recorded:
             return "preparation not recorded"
         parts = [] if self.resampling is None else [_POINTS[self.resampling]]
-        return ", ".join(
-            [*parts, self._registration_words(), *(f"without objects {_LEFT_OUT[one]}" for one in self.left_out)]
-        )
+        left_out = [f"without objects {_LEFT_OUT[one]}" for one in self.left_out]
+        return ", ".join([*parts, self._registration_words(), *left_out])
 
     def _registration_words(self) -> str:
         """Return whether the outlines were registered, and what that could change, in words."""

@@ -74,9 +74,8 @@ def read_masks(path: Path) -> np.ndarray[Any, Any]:
         kind = np.dtype(dtype._arguments[0]).newbyteorder(dtype._state[1])
         if kind.kind not in "iu" or math.prod(shape) * kind.itemsize != len(content):
             raise ValueError(f"its masks are {kind} {shape}")
-        return (
-            np.frombuffer(content, kind).reshape(shape, order="F" if is_fortran else "C").astype(kind.newbyteorder("="))
-        )
+        masks = np.frombuffer(content, kind).reshape(shape, order="F" if is_fortran else "C")
+        return masks.astype(kind.newbyteorder("="))
     # Damaged bytes raise nearly anything.
     except Exception as error:
         raise ShapeFileError(f"{path} cannot be read as masks of Cellpose: {reason_of(error)}.") from error
@@ -86,9 +85,8 @@ class _Unpickler(pickle._Unpickler):
     """Reads a pickle in which everything but numbers, texts and containers is an object that only keeps its parts."""
 
     # It would take memory for as many bytes as it declares.
-    dispatch: ClassVar = {
-        mark: read for mark, read in pickle._Unpickler.dispatch.items() if mark != pickle.BYTEARRAY8[0]
-    }
+    dispatch: ClassVar = {**pickle._Unpickler.dispatch}
+    del dispatch[pickle.BYTEARRAY8[0]]
 
     def find_class(self, _module: str, _name: str) -> Any:
         class Part:

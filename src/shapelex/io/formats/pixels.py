@@ -399,7 +399,8 @@ class ImageFile:
             # Black is an object here, so it needs another number than the background.
             labels[labels == 0] = 1 << 24
             labels[(labels == self._ground) | ~opaque] = 0
-        return labels > 0 if self._is_one_color else labels
+        # Not as booleans, of which either may be the background.
+        return (labels > 0).astype(np.uint8) if self._is_one_color else labels
 
 
 def _name_color(color: int) -> str:
