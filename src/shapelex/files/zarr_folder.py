@@ -62,9 +62,9 @@ def check_size(array: Any, path: Path) -> None:
             raise ShapeFileError(f"{path} is refused: {array.name} declares {array.shape} but holds {n_stored} bytes.")
 
 
-def is_small_folder(path: Path) -> bool:
-    """Tell whether a folder holds so little that what runs out of memory in it is damaged."""
-    return path.is_dir() and _count_files(path)[1] <= FREE_BYTES
+def is_small(path: Path) -> bool:
+    """Tell whether a file or folder holds so little that what runs out of memory in it is damaged."""
+    return (_count_files(path)[1] if path.is_dir() else path.stat().st_size) <= FREE_BYTES
 
 
 def _check_folder(path: Path) -> None:

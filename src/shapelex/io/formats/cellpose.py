@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shapelex.exceptions import ShapeFileError, reason_of
+from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.regions import to_complex
-from shapelex.io.guards import read_bytes
+from shapelex.io.guards import read_bytes, refusing
 from shapelex.io.numbers import parse_number
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.text_file import open_text
@@ -66,7 +66,7 @@ def read_records(path: Path, *, y_down: bool = True) -> Iterator[Record | BadRec
 def read_masks(path: Path) -> np.ndarray[Any, Any]:
     """Return the label image in a ``_seg.npy`` file, which is a pickled dict; nothing that is pickled is called."""
     stream = io.BytesIO(read_bytes(path))
-    try:
+    with refusing(path, "masks of Cellpose"):
         np.lib.format.read_magic(stream)
         np.lib.format.read_array_header_1_0(stream)
         found = _Unpickler(stream).load()._state[4][0]["masks"]
@@ -76,9 +76,6 @@ def read_masks(path: Path) -> np.ndarray[Any, Any]:
             raise ValueError(f"its masks are {kind} {shape}")
         masks = np.frombuffer(content, kind).reshape(shape, order="F" if is_fortran else "C")
         return masks.astype(kind.newbyteorder("="))
-    # Damaged bytes raise nearly anything.
-    except Exception as error:
-        raise ShapeFileError(f"{path} cannot be read as masks of Cellpose: {reason_of(error)}.") from error
 
 
 class _Unpickler(pickle._Unpickler):

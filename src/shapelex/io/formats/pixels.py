@@ -24,7 +24,7 @@ from shapelex._validation import check_count
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.cellpose import read_masks
 from shapelex.io.formats.frame_rates import rate_of_step
-from shapelex.io.guards import read_head
+from shapelex.io.guards import read_head, refusing
 
 Pixels = np.ndarray[Any, Any]
 
@@ -409,16 +409,9 @@ def _name_color(color: int) -> str:
 
 @contextlib.contextmanager
 def _decoding(path: Path) -> Iterator[None]:
-    """Turn what is raised on damaged bytes, which may be nearly anything, into a :class:`ShapeFileError`."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    except (ShapeFileError, FileNotFoundError):
-        raise
-    except Exception as error:
-        why = str(error).rstrip(".") or type(error).__name__
-        raise ShapeFileError(f"{path} is refused, since it cannot be decoded: {why}.") from error
+    """Refuse damaged images, and keep quiet about what decoders warn of."""
+    with refusing(path, "an image"), warnings.catch_warnings(action="ignore"):
+        yield
 
 
 def border_of(pixels: Pixels) -> Pixels:
