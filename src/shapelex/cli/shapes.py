@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shapelex._messages import marked_text, parameter
 from shapelex.cli.errors import CommandError
+from shapelex.cli.exclusion import select_shapes
 from shapelex.cli.json_report import current_report
 from shapelex.cli.option_names import parameters_in
 from shapelex.cli.screen import Screen
@@ -136,20 +137,13 @@ def reading_options(space: "Space", preparation: Any) -> dict[str, Any]:
 
 def leave_out_like(shapes: Any, preparation: Any, source: str, screen: Screen) -> Any:
     """Return a set without the kinds of objects of masks that were left out of the one that it is prepared like."""
-    import numpy as np
-
-    from shapelex.io.parts import AssembledShapes
     from shapelex.shapes.preparation import left_out_rows
 
     kinds = () if preparation is None else preparation.left_out
     if not kinds:
         return shapes
     n_all = shapes.shape[0]
-    if isinstance(shapes, AssembledShapes):
-        shapes.select(lambda part: ~left_out_rows(part, kinds))
-    else:
-        is_left_out = left_out_rows(shapes, kinds)
-        shapes = shapes[np.flatnonzero(~is_left_out)] if is_left_out.any() else shapes
+    shapes = select_shapes(shapes, lambda part: ~left_out_rows(part, kinds))
     n_left_out = n_all - shapes.shape[0]
     if n_left_out == n_all:
         raise CommandError(f"All {n_all} shapes are objects that were left out of {source}: none is left.")

@@ -18,6 +18,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from shapelex._typing import IntArray
 from shapelex._validation import check_choice
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.io import contours
-from shapelex.io.formats.pixels import KEPT_BYTES, MAX_PIXELS, ImageFile, Pixels, Runs, border_of, pack, unpacked
+from shapelex.io.formats.pixels import MAX_PIXELS, ImageFile, Kept, Pixels, border_of
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.shapes.columns import FPS
 
@@ -130,8 +131,8 @@ def read_records(
     is_whole = which != "largest"
     try:
         plan = _decide(image, kind, foreground, threshold)
-        pages = _Pages(image, plan, is_whole)
-        areas = [contours.count_pixels(labels)[1:] for _, _, labels, _ in pages]
+        pages = Kept(partial(_number_objects, image, plan, is_whole))
+        areas = [contours.count_pixels(labels)[1:] for labels, *_ in pages]
         limit = contours.area_limit(min_area, areas if is_whole else [])
     except ShapeInputError as error:
         yield BadRecord("the image", marked_text(error))
@@ -142,7 +143,7 @@ def read_records(
         yield BadRecord("the image", f"{format_option('tracked', True)} needs a number of the frame in its name.")
         return
     n_objects, most_objects = 0, max(_FREE_OBJECTS, path.stat().st_size)
-    for (page, group, labels, names), own_areas in zip(pages, areas, strict=True):
+    for (labels, page, group, names), own_areas in zip(pages, areas, strict=True):
         place = f"page {page}, " if is_stack else ""
         try:
             n_objects += int(np.count_nonzero(own_areas))
@@ -342,44 +343,23 @@ def _check_labels(image: ImageFile, values: Pixels, is_gray: bool, is_gradual: b
                 )
 
 
-class _Pages:
-    """The objects of each page, of each class where there are classes, as :func:`contours.as_labels` returns them.
-
-    They are kept where they take little room, so that they need not be numbered again.
-    """
-
-    def __init__(self, image: ImageFile, plan: _Plan, is_whole: bool) -> None:
-        self._image, self._plan, self._is_whole = image, plan, is_whole
-        self._kept: list[tuple[int, str, IntArray | Runs, IntArray | None]] = []
-        self._n_bytes = 0
-
-    def __iter__(self) -> Iterator[tuple[int, str, IntArray, IntArray | None]]:
-        if self._kept and self._n_bytes <= KEPT_BYTES:
-            yield from ((page, group, unpacked(packed), names) for page, group, packed, names in self._kept)
-            return
-        self._kept, self._n_bytes = [], 0
-        for page, group, labels, names in self._numbered():
-            packed = pack(labels)
-            self._n_bytes += packed.nbytes
-            if self._n_bytes <= KEPT_BYTES:
-                self._kept.append((page, group, packed, names))
-            yield page, group, labels, names
-
-    def _numbered(self) -> Iterator[tuple[int, str, IntArray, IntArray | None]]:
-        plan = self._plan
-        for page, (pixels, _) in enumerate(self._image):
-            if plan.kind == "binary":
-                mask = pixels <= plan.threshold if plan.is_inverted else pixels > plan.threshold
-                yield page, "", _components(mask) if self._is_whole else mask.view(np.uint8), None
-                continue
-            labels, names = contours.as_labels(pixels)
-            if plan.kind == "labels":
-                yield page, "", labels, names
-                continue
-            for number in np.flatnonzero(contours.count_pixels(labels)):
-                if number:
-                    name = str(number if names is None else names[number])
-                    yield page, name, _components(labels == number), None
+def _number_objects(
+    image: ImageFile, plan: _Plan, is_whole: bool
+) -> Iterator[tuple[IntArray, int, str, IntArray | None]]:
+    """Yield the objects of each page, of each class where there are classes, as :func:`contours.as_labels` does."""
+    for page, (pixels, _) in enumerate(image):
+        if plan.kind == "binary":
+            mask = pixels <= plan.threshold if plan.is_inverted else pixels > plan.threshold
+            yield _components(mask) if is_whole else mask.view(np.uint8), page, "", None
+            continue
+        labels, names = contours.as_labels(pixels)
+        if plan.kind == "labels":
+            yield labels, page, "", names
+            continue
+        for number in np.flatnonzero(contours.count_pixels(labels)):
+            if number:
+                name = str(number if names is None else names[number])
+                yield _components(labels == number), page, name, None
 
 
 def _components(mask: Pixels) -> IntArray:

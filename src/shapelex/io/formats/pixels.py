@@ -10,7 +10,7 @@ import contextlib
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -73,9 +73,33 @@ def pack(pixels: Pixels) -> Pixels | Runs:
     return Runs(flat[starts], np.diff(starts, append=flat.size), pixels.shape)
 
 
-def unpacked(image: Pixels | Runs) -> Pixels:
-    """Return the pixels of an image that :func:`pack` returned."""
-    return np.repeat(image.values, image.lengths).reshape(image.shape) if isinstance(image, Runs) else image
+class Kept:
+    """Images with what is known of each, made once if they take little room, and else whenever they are gone through.
+
+    Parameters
+    ----------
+    make : callable
+        Yields tuples whose first entry is the image.
+    """
+
+    def __init__(self, make: Callable[[], Iterator[tuple[Any, ...]]]) -> None:
+        self._make = make
+        self._kept: list[tuple[Any, ...]] = []
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        for image, *told in self._kept:
+            is_packed = isinstance(image, Runs)
+            yield np.repeat(image.values, image.lengths).reshape(image.shape) if is_packed else image, *told
+        if self._kept:
+            return
+        kept, n_images, n_bytes = [], 0, 0
+        for pixels, *told in self._make():
+            packed = pack(pixels)
+            n_images, n_bytes = n_images + 1, n_bytes + packed.nbytes
+            if n_images == 1 or n_bytes <= KEPT_BYTES:
+                kept.append((packed, *told))
+            yield pixels, *told
+        self._kept = kept if len(kept) == n_images else []
 
 
 class ImageFile:
@@ -126,7 +150,7 @@ class ImageFile:
         self.remarks: list[str] = []
         self._planes: list[int] | None = None
         self._needs_tifffile = False
-        self._kept: list[tuple[Pixels | Runs, bool]] = []
+        self._pages = Kept(self._read_pages)
         # How colors are read, once a page has some; alpha is above this number where a pixel is opaque.
         self._opaque_above: int | None = None
         self._is_gray = self._is_cutout = self._is_one_color = False
@@ -139,7 +163,7 @@ class ImageFile:
         head = read_head(path)
         if head.startswith(b"\x93NUMPY") and not chosen:
             masks = read_masks(path)
-            self._kept = [(page, False) for page in (masks if masks.ndim == 3 else [masks])]
+            self._pages = Kept(lambda: ((page, False) for page in (masks if masks.ndim == 3 else [masks])))
             return
         if not head.startswith(_TIFF_MARKS):
             if head[:4] == b"\x89PNG" and head[24:25] == b"\x10" and head[25:26] in b"\2\4\6":
@@ -153,10 +177,9 @@ class ImageFile:
 
     def __iter__(self) -> Iterator[tuple[Pixels, bool]]:
         """Yield the pages, and whether their compression may have changed pixels, as JPEG does."""
-        if self._kept:
-            yield from ((unpacked(packed), is_lossy) for packed, is_lossy in self._kept)
-            return
-        kept, n_pages, n_bytes = [], 0, 0
+        yield from self._pages
+
+    def _read_pages(self) -> Iterator[tuple[Pixels, bool]]:
         for pixels, is_lossy in self._decoded_pages():
             if pixels.ndim == 3 and pixels.shape[2] <= 4 and pixels.dtype.itemsize == 1:
                 if self._opaque_above is None:
@@ -164,12 +187,7 @@ class ImageFile:
                 pixels = self._join_channels(pixels)
             if pixels.ndim != 2 or pixels.size == 0 or pixels.dtype.kind not in "buif":
                 raise ShapeFileError(f"{self.path} holds an array {pixels.dtype} {pixels.shape}, which is no image.")
-            packed = pack(pixels)
-            n_pages, n_bytes = n_pages + 1, n_bytes + packed.nbytes
-            if n_pages == 1 or n_bytes <= KEPT_BYTES:
-                kept.append((packed, is_lossy))
             yield pixels, is_lossy
-        self._kept = kept if len(kept) == n_pages else []
 
     def _decoded_pages(self) -> Iterator[tuple[Pixels, bool]]:
         """Yield the pages with their channels, and whether their compression may have changed pixels."""
