@@ -166,12 +166,6 @@ def parquet_parts(path: Path, *, is_held: bool = True) -> Iterator[Any]:
     # By file, not by path: pyarrow takes paths for folders of partitions.
     with path.open("rb") as stream:
         schema = pyarrow.parquet.read_schema(stream)
-        for column in schema:
-            if pyarrow.types.is_nested(column.type):
-                raise ShapeFileError(
-                    f"{path}: its column {column.name!r} holds {column.type}, several values in a cell: split it into "
-                    "columns, or leave it out."
-                )
         texts = [column.name for column in schema if column.type in (pyarrow.string(), pyarrow.large_string())]
         # Equal texts are one until it is known how much room they take.
         file = pyarrow.parquet.ParquetFile(stream, read_dictionary=texts)

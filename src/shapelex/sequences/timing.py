@@ -132,21 +132,13 @@ def _known_moments(metadata: Any, name: str) -> FloatArray | None:
     if name not in metadata:
         return None
     column = np.asarray(metadata[name][:])
-    if column.dtype.kind == "U":
-        moments = np.array([_as_number(text) for text in column.tolist()])
-    elif column.dtype.kind in "iuf":
-        moments = column.astype(np.float64)
-    else:
+    if column.dtype.kind not in "iufU":
         return None
+    import pandas as pd
+
+    moments = pd.to_numeric(pd.Series(column.tolist()), errors="coerce").to_numpy(dtype=np.float64, copy=True)
     moments[~np.isfinite(moments) | ((moments < 0) & (name == "frame"))] = np.nan
     return None if np.isnan(moments).all() else moments
-
-
-def _as_number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return np.nan
 
 
 def find_time_order(n_shapes: int, frames: ArrayLike | None = None, sequence: ArrayLike | None = None) -> TimeOrder:

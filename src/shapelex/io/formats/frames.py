@@ -61,6 +61,12 @@ def parquet_frames(path: Path) -> Frames:
     n_rows = 0
     with refusing(path, "a Parquet file"):
         for part in parquet_parts(path, is_held=False):
+            for column in part.schema:
+                if load_pyarrow().types.is_nested(column.type):
+                    raise ShapeFileError(
+                        f"{path}: its column {column.name!r} holds {column.type}, several values in a cell: split it "
+                        "into columns, or leave it out."
+                    )
             yield part.to_pandas(), range(n_rows, n_rows + part.num_rows)
             n_rows += part.num_rows
 
