@@ -228,7 +228,8 @@ def test_sizes_must_vary(rng, kind):
 
 
 def test_sizes_without_a_scale_have_a_remark(rng, tmp_path):
-    lines = ["".join(f"{z.real} {z.imag}\n" for z in z) for z in make_shapes(rng, 20).configurations]
+    rows = make_shapes(rng, 20).configurations * np.linspace(1, 2, 20)[:, None]
+    lines = ["".join(f"{z.real} {z.imag}\n" for z in row) for row in rows]
     for name, ending in (("plain.tps", ""), ("scaled.tps", "SCALE=0.5\n")):
         (tmp_path / name).write_text("".join(f"LM={text.count(chr(10))}\n{text}{ending}" for text in lines))
         read = sx.read(tmp_path / name)
