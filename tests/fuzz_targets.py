@@ -37,6 +37,8 @@ _OPTIONS: dict[str, dict[str, object]] = {
     "blocks.csv": {"layout": "blocks"},
     "hands_reference_layout.csv.gz": {"layout": "blocks"},
     "curves.tps": {"curves": "append"},
+    "wings.tps": {"scale": "ignore"},
+    "crlf.tps": {"scale": "drop"},
     "walks.wcon": {"curve": "perimeter"},
     "crowd.json": {"crowd": True},
 }
@@ -305,6 +307,9 @@ def _make_arrays(folder: Path, rng: np.random.Generator) -> None:
     for name in ("own.npz", "own.csv", "own.tsv", "own.tps", "own.xlsx", "own.parquet", "own.zarr"):
         sx.write(shapes, folder / name)
     np.save(folder / "own.npy", shapes.configurations)
+    from tests.io.test_cellpose import seg_file
+
+    seg_file(folder / "cells_seg.npy", np.kron(np.arange(4).reshape(2, 2), np.ones((9, 9), dtype="u2")).astype("u2"))
     for name, save in (("plain.npz", np.savez), ("packed.npz", np.savez_compressed)):
         save(folder / name, points=rng.normal(size=(3, 5, 2)), labels=["a", "", "b"], closed=True, frame=[1, 2, 3])
 

@@ -137,7 +137,7 @@ def test_drops_and_reports():
         "Tiny: 9."
     )
     assert (kept.kept[1].area, kept.kept[1].hole_area, kept.kept[1].lost_area) == (400, 25, 1)
-    fewer = sx.outlines_from_mask(image, 40, which="labels", min_area=5, border="drop")
+    fewer = sx.outlines_from_mask(image, 40, which="labels", min_area=5, border="drop", holes="fill")
     assert [report.label for report in fewer.kept] == [4]
     assert [(report.label, report.dropped) for report in fewer.dropped] == [
         (3, "touching the border"),

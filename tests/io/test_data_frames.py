@@ -170,4 +170,4 @@ def test_a_damaged_description_of_the_columns_is_an_error_of_the_file(tmp_path):
     path = sx.write(sx.ShapeSet([[0, 1, 1j]]), tmp_path / "a.parquet")
     table = pyarrow.read_table(path).replace_schema_metadata({"pandas": '{"columns": [{"field_name": "id"}]}'})
     pyarrow.write_table(table, path)
-    check_refused("no Parquet file that can be read", sx.read, path)
+    check_refused("cannot be read as a Parquet file", sx.read, path)

@@ -1,14 +1,18 @@
 """Small files that declare much: each is read, or refused, in little memory."""
 
+import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 
 import h5py
 import numpy as np
 import openpyxl
+import pyarrow.parquet
 import pytest
+import tifffile
 import zarr
 from numcodecs.zstd import Zstd
+from PIL.TiffImagePlugin import TiffImageFile
 
 import shapelex as sx
 from shapelex.exceptions import CodesError
@@ -71,6 +75,55 @@ def test_a_cell_in_the_last_column_of_a_sheet_of_codes(tmp_path):
     assert len(sx.read_codes(path).codes) == 1000
     with little_memory(192 << 20):
         check_refused(r"codes\.xlsx swells", sx.read_codes, far_cell(path, "XFD1000"), error=CodesError)
+
+
+def test_large_pages_are_decoded_once(tmp_path, monkeypatch):
+    page = np.zeros((3000, 3000), "u1")
+    page[200:400, 200:300] = 1
+    tifffile.imwrite(tmp_path / "a.tif", np.broadcast_to(page, (12, *page.shape)), compression="zlib",
+                     photometric="minisblack")  # fmt: skip
+    decoded, load = [], TiffImageFile.load
+    monkeypatch.setattr(TiffImageFile, "load", lambda image: decoded.append(image.tell()) or load(image))
+    with little_memory(192 << 20):
+        assert len(sx.read(tmp_path / "a.tif", n_points=20)) == 12
+    assert len(decoded) <= 2 * 12
+
+
+def test_a_cell_in_the_last_column_of_the_last_row(tmp_path):
+    path = far_cell(sx.write(SHAPES, tmp_path / "set.xlsx"), f"XFD{1 << 20}")
+    with little_memory():
+        check_refused(r"set\.xlsx: .* has cells up to XFD1048576, but only", sx.read, path)
+
+
+def test_repeated_texts_in_parquet(tmp_path):
+    n_rows = 2000
+    columns = {name: np.arange(n_rows) ** power for power, name in enumerate(["x1", "y1", "x2", "y2", "x3", "y3"])}
+    note = pyarrow.array(["x" * 100_000]).dictionary_encode().take(pyarrow.array(np.zeros(n_rows, dtype=int)))
+    pyarrow.parquet.write_table(pyarrow.table({"note": note, **columns}), tmp_path / "a.parquet")
+    with little_memory():
+        check_refused("swells", sx.read, tmp_path / "a.parquet")
+    # Texts of a length that is usual are read, whatever their number.
+    note = pyarrow.array(["drug", "control"] * (n_rows // 2)).dictionary_encode()
+    pyarrow.parquet.write_table(pyarrow.table({"note": note, **columns}), tmp_path / "b.parquet")
+    assert sx.read(tmp_path / "b.parquet").metadata["note"].tolist() == ["drug", "control"] * (n_rows // 2)
+
+
+@pytest.mark.parametrize("values", [[["a"], ["b", "c"]], [{"a": 1}, {"a": 2}], [{"a": [1]}, None]])
+def test_columns_of_lists_in_parquet(tmp_path, values):
+    points = {name: [0, place] for place, name in enumerate(["x1", "y1", "x2", "y2", "x3", "y3"])}
+    pyarrow.parquet.write_table(pyarrow.table({**points, "tags": values}), tmp_path / "a.parquet")
+    check_refused("a.parquet.*column 'tags' holds .*split", sx.read, tmp_path / "a.parquet")
+    shapes = sx.write(SHAPES, tmp_path / "set.npz")
+    check_refused("a.parquet.*column 'tags' holds .*split", sx.read, shapes, join=tmp_path / "a.parquet", on="x1")
+
+
+@pytest.mark.parametrize("kind", ["grp", 3, ["group"]])
+@pytest.mark.parametrize("read", [sx.read, sx.open_shapes])
+def test_damaged_kinds_of_zarr_folders(tmp_path, kind, read):
+    path = sx.write(SHAPES, tmp_path / "set.zarr")
+    described = json.loads((path / "zarr.json").read_text())
+    (path / "zarr.json").write_text(json.dumps({**described, "node_type": kind}))
+    check_refused(r"set\.zarr cannot be read as shapes: ", read, path)
 
 
 def test_long_parquet_tables_of_integer_coordinates(tmp_path, monkeypatch):

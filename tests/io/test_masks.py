@@ -10,6 +10,7 @@ import tifffile
 from PIL import Image
 
 import shapelex as sx
+from shapelex.exceptions import ParameterError
 from tests.io.conftest import check_refused, check_set, little_memory, notes_of
 
 BOTH = [140, 480]
@@ -75,6 +76,18 @@ class TestKinds:
         assert areas(path, which="largest") == [480]
         notes = notes_of(read(path))
         assert ("inverted" in notes) == ("the option foreground=bright" in notes) == is_inverted
+
+    @pytest.mark.parametrize("ground", [(0, 0, 0), (255, 255, 255)])
+    @pytest.mark.parametrize("color", [(255, 0, 0), (0, 128, 128)])
+    def test_one_color_on_a_ground_is_a_binary_mask(self, save, ground, color):
+        image = np.where((blobs() > 0)[..., None], np.array(color, "u1"), np.array(ground, "u1"))
+        image[17:19, 2:5] = color
+        path = save(image)
+        assert areas(path) == BOTH
+        assert f"its only color, {color}, is taken for the objects" in notes_of(read(path))
+        with_more = image.copy()
+        with_more[0:3, 40:44] = 9
+        assert "its only color" not in notes_of(read(save(with_more), min_area=1, kind="classes"))
 
     def test_smooth_edges_are_still_binary(self, save):
         path = save(black_and_white(blobs() > 0), "plate.jpg", quality=60)
@@ -304,6 +317,22 @@ class TestObjects:
         assert len(areas(path, min_area=1)) == 12
         assert len(areas(path, border="drop")) == 9
 
+    def test_holes_are_told_and_left_out_on_request(self, save):
+        labels = blobs()
+        labels[24:32, 15:30] = 0
+        labels[8, 8] = 0
+        path = save(labels)
+        told = "1 object with holes, which are not part of the outlines"
+        for options, n_shapes, is_told in (({}, 2, True), ({"holes": "fill"}, 2, False), ({"holes": "drop"}, 1, False)):
+            found = sx.read(path, n_points=30, **options)
+            made = sx.outlines_from_mask(labels, 30, which="labels", **options).to_shape_set("plate")
+            for shapes in (found, made):
+                assert len(shapes) == n_shapes
+                assert (told in notes_of(shapes)) == is_told
+                assert shapes.preparation.left_out == (("holes",) if options.get("holes") == "drop" else ())
+        assert "1 object left out: with holes; the option holes=keep keeps them" in notes_of(found)
+        check_refused("holes", read, path, error=ParameterError, holes="some")
+
     def test_file_and_array_give_the_same_set(self, save):
         labels = blobs("u2", 300)
         labels[25:30, 20:24] = 0
@@ -320,20 +349,52 @@ class TestObjects:
                 np.testing.assert_array_equal(column, made.metadata[name])
             assert all(note in notes_of(found) for note in made.notes)
 
-    def test_sizes_have_the_unit_of_the_file(self, tmp_path):
+    def test_outlines_have_the_unit_of_the_file(self, tmp_path):
         path, told = tmp_path / "a.tif", {"axes": "YX", "PhysicalSizeX": 0.25, "PhysicalSizeY": 0.25}
+        tifffile.imwrite(path, blobs("u2"))
+        plain = read(path)
+        assert "units" not in plain.metadata
         for options in (
             {"imagej": True, "resolution": (4, 4), "metadata": {"unit": "micron"}},
             {"ome": True, "metadata": told},
         ):
             tifffile.imwrite(path, blobs("u2"), **options)
-            columns = read(path).metadata
+            shapes = read(path)
+            columns = shapes.metadata
             assert columns["area"].tolist() == BOTH
             assert columns["physical_area"].tolist() == [area / 16 for area in BOTH]
             np.testing.assert_allclose(columns["physical_rms_radius"], columns["rms_radius"] / 4)
-            assert columns["unit"].tolist() == ["µm", "µm"]
-        tifffile.imwrite(path, blobs("u2"), imagej=True, resolution=(4, 2), metadata={"unit": "mm"})
-        assert "0.25 x 0.5 mm, not square" in notes_of(read(path))
+            assert columns["units"].tolist() == ["µm", "µm"]
+            np.testing.assert_allclose(shapes.configurations, plain.configurations / 4)
+            assert "outlines are in µm (0.25 x 0.25 for a pixel); the option pixel_size=1 keeps pixels" in notes_of(
+                shapes
+            )
+            np.testing.assert_array_equal(read(path, pixel_size=1).configurations, plain.configurations)
+
+    def test_pixels_that_are_not_square_do_not_stretch_shapes(self, tmp_path):
+        """A disc seen through pixels of 2 x 1 µm is an ellipse in the image, and a disc in the set."""
+        y, x = np.mgrid[:100, :60]
+        ellipse = ((2 * (x - 30.0)) ** 2 + (y - 50.0) ** 2 < 40**2).astype("u1")
+        for number, (told, options) in enumerate(
+            [({"unit": "um"}, {}), ({}, {"pixel_size": (2, 1)}), ({"unit": "mm"}, {"pixel_size": (2, 1)})]
+        ):
+            path = tmp_path / f"{number}.tif"
+            tifffile.imwrite(path, ellipse, imagej=True, resolution=(0.5, 1), metadata=told)
+            disc = read(path, **options)
+            extent = np.ptp(disc[0].real), np.ptp(disc[0].imag)
+            assert extent[0] == pytest.approx(extent[1], rel=0.03)
+            assert extent[0] == pytest.approx(80, rel=0.03)
+            assert disc.metadata["units"].tolist() == ["µm" if told == {"unit": "um"} else ""]
+        assert sx.distance(disc, read(path, pixel_size=0.5)) > 0.2
+        for bad in (0, -1, np.nan, "wide", (1, 2, 3), (1, 0)):
+            check_refused("pixel_size must be", read, path, error=ParameterError, pixel_size=bad)
+
+    def test_images_of_different_units_are_not_mixed(self, tmp_path):
+        for name, unit in (("a.tif", "micron"), ("b.tif", "mm"), ("c.tif", "")):
+            tifffile.imwrite(tmp_path / name, blobs("u2"), imagej=True, resolution=(4, 4), metadata={"unit": unit})
+        check_refused("a.tif are in µm, those of .*b.tif in mm.*pixel_size=1", read, tmp_path)
+        check_refused("a.tif are in µm, those of .*c.tif in pixels.*", read, [tmp_path / "a.tif", tmp_path / "c.tif"])
+        assert len(read(tmp_path, pixel_size=0.25)) == 6
 
 
 class TestImagesBesideTheirMasks:

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, SkippedRecordsWarning
@@ -59,7 +60,7 @@ class TestFiles:
         check_refused(r"notes\.txt looks like none of", sx.read, folder / "elm" / "*.t*")
         with pytest.warns(SkippedRecordsWarning, match=r"notes\.txt looks like none of"):
             assert len(sx.read(folder / "elm" / "*.t*", on_error="skip")) == 1
-        check_refused(r"No shape could be read: .*notes\.txt", sx.read, folder / "elm" / "notes.txt", on_error="skip")
+        check_refused(r"notes\.txt looks like none of", sx.read, folder / "elm" / "notes.txt", on_error="skip")
         check_refused("No file matches", sx.read, folder / "*.roi", error=FileNotFoundError)
         assert len(sx.read([folder / "oak" / "a.tps", str(folder / "elm")])) == 3
         assert len(sx.read(path for path in [folder / "oak" / "a.tps"])) == 1
@@ -183,6 +184,31 @@ class TestErrors:
     )
     def test_arguments(self, read, options, error, words):
         check_refused(words, read, SQUARE, error=error, **options)
+
+    def test_all_bad_files_are_told_at_once(self, folder):
+        (folder / "oak" / "d.tps").write_text(BAD)
+        (folder / "elm" / "e.npz").write_bytes(b"PK\x03\x04")
+        (folder / "elm" / "f.tps").write_bytes(b"")
+        paths = [folder / "oak", folder / "elm" / "e.npz", folder / "elm" / "f.tps", folder / "elm" / "c.tps"]
+        with pytest.raises(ShapeFileError) as caught:
+            sx.read(paths)
+        lines = str(caught.value).split("\n")
+        assert lines[0] == "3 of 6 files cannot be read:"
+        for name, line in zip(("f.tps is empty", "d.tps, record 1", "e.npz"), lines[1:4], strict=True):
+            assert name in line
+        assert lines[4] == 'on_error="skip" reads the files without what is wrong in them.'
+        with pytest.warns(SkippedRecordsWarning, match="Left out 3 records"):
+            assert len(sx.read(paths, on_error="skip")) == 4
+
+    def test_an_empty_field_of_view_does_not_stop_a_folder(self, tmp_path):
+        image = np.zeros((40, 50), "u1")
+        Image.fromarray(image).save(tmp_path / "empty.png")
+        image[10:30, 10:30] = 255
+        Image.fromarray(image).save(tmp_path / "field.png")
+        shapes = sx.read(tmp_path, n_points=20)
+        assert shapes.ids.tolist() == ["field:1"]
+        assert "empty.png, the image: no object was found in it." in notes_of(shapes)
+        check_refused("No shape .*empty.png: .*no object was found in it", sx.read, tmp_path / "empty.png", n_points=20)
 
 
 class TestAssembly:

@@ -33,7 +33,7 @@ READABLE: dict[str, tuple[int, dict[str, Any]]] = {
     "masks/nuclei_label_mask.tif": (125, {}),
     "matlab/yemini_wt2_features_short.mat": (400, {}),
     "qupath/qupath05.geojson": (3, {}),
-    "tps/bee_wings.TPS": (445, {}),
+    "tps/bee_wings.TPS": (445, {"scale": "ignore"}),
     "tps/momocs_lm.tps": (2, {}),
     "tps/momocs_outlines.tps": (2, {}),
     "wcon/multiworm.wcon": (23, {}),
@@ -44,8 +44,7 @@ READABLE: dict[str, tuple[int, dict[str, Any]]] = {
 }
 REFUSED = {
     "ctx/mpeg7_horse-1.ctx": "no longer read",
-    # Four landmarks of its tenth record are missing.
-    "tps/trilobite_cephala_landmarks_curves.tps": "record 10, line 865: 4 of its 16 landmarks are missing",
+    "tps/trilobite_cephala_landmarks_curves.tps": "only 287 of its 300 records have a positive SCALE",
     # One worm has two spines at one time.
     "wcon/minimax.wcon": "other points at this time",
     "wcon/minimaxzipped.wcon.zip": "other points at this time",
@@ -99,25 +98,34 @@ def test_sets_have_the_arrays_of_their_files(data_folder):
 
 
 def test_bee_wings(data_folder, formats):
-    wings, known = sx.read(formats / "tps/bee_wings.TPS"), sx.read(data_folder / "bee_wings_9.npz")
+    path = formats / "tps/bee_wings.TPS"
+    wings, known = sx.read(path, scale="ignore"), sx.read(data_folder / "bee_wings_9.npz")
     np.testing.assert_array_equal(wings.configurations, known.configurations)
     np.testing.assert_array_equal(wings.metadata["scale"], known.metadata["scale"])
     stems = [[Path(image).stem.lower() for image in one.metadata["image"]] for one in (wings, known)]
     assert stems[0] == stems[1]
-    check_refused("scale=True needs a positive SCALE", sx.read, formats / "tps/bee_wings.TPS", scale=True)
+    check_refused("only 325 of its 445 records have a positive SCALE", sx.read, path)
+    scaled, has_scale = sx.read(path, scale="drop"), np.isfinite(wings.metadata["scale"])
+    assert len(scaled) == 325
+    scales = wings.metadata["scale"][has_scale, None]
+    np.testing.assert_array_equal(scaled.configurations, wings.configurations[has_scale] * scales)
 
 
 def test_trilobites(formats):
     path = formats / "tps/trilobite_cephala_landmarks_curves.tps"
+    check_refused("only 287 of its 300 records have a positive SCALE", sx.read, path)
     with pytest.warns(SkippedRecordsWarning, match="Left out 15 records"):
-        assert sx.read(path, on_error="skip").shape == (285, 16)
-    shapes = sx.read(path, curves="append", missing="allow")
+        assert sx.read(path, on_error="skip", scale="ignore").shape == (285, 16)
+    words = "record 10, line 865: 4 of its 16 landmarks are missing"
+    check_refused(words, sx.read, path, scale="ignore")
+    assert sx.read(path, missing="allow", scale="drop").shape == (287, 16)
+    shapes = sx.read(path, curves="append", missing="allow", scale="ignore")
     assert shapes.shape == (300, 88)
     assert shapes.is_missing.sum() == 34
     assert np.isfinite(shapes.metadata["scale"]).sum() == 287
     # Half of the coordinates lie below zero: they are data, unless the caller says otherwise.
     assert shapes.configurations[0, 0] == 3.671741 - 0.849694j
-    assert sx.read(path, curves="only").shape == (300, 72)
+    assert sx.read(path, curves="only", scale="ignore").shape == (300, 72)
 
 
 def test_reference_table(data_folder, formats):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shapelex as sx
-from shapelex.exceptions import SkippedRecordsWarning
+from shapelex.exceptions import ParameterError, SkippedRecordsWarning
 from tests.io.conftest import check_refused, check_set
 
 FILE = "wings.tps"
@@ -34,8 +34,9 @@ OUTLINE = "LM=0\nOUTLINES=1\nPOINTS=4\n0 0\n1 0\n1 1\n0 1\nIMAGE=leaf.png\n"
 )
 def test_variants(read, variant):
     shapes = read(variant, "WINGS.TPS")
-    check_set(shapes, [[0, 1, 1j]], space=sx.Landmarks(3), ids=["wing 1"])
-    assert {key: column.tolist() for key, column in shapes.metadata.items()} == {"image": ["left.jpg"], "scale": [0.5]}
+    check_set(shapes, [[0, 0.5, 0.5j]], space=sx.Landmarks(3), ids=["wing 1"])
+    known = {"image": ["left.jpg"], "applied_scale": [0.5]}
+    assert {key: column.tolist() for key, column in shapes.metadata.items()} == known
     assert shapes.provenance["formats"] == read(PLAIN, "wings.txt").provenance["formats"] == ["tps"]
 
 
@@ -45,7 +46,9 @@ def test_variants(read, variant):
         ("LM=3\n0 0\n-1 5\n2 -3\n", {}, [0, -1 + 5j, 2 - 3j]),
         ("LM=3\n0 0\n-1 5\n2 -3\n", {"missing": "negative"}, [0, np.nan, np.nan]),
         ("LM=3\n1,5 2\n0 1,25\n. .\n", {"missing": "allow"}, [1.5 + 2j, 1.25j, np.nan]),
-        (PLAIN, {"scale": True}, [0, 0.5, 0.5j]),
+        (PLAIN, {}, [0, 0.5, 0.5j]),
+        (PLAIN, {"scale": "drop"}, [0, 0.5, 0.5j]),
+        (PLAIN, {"scale": "ignore"}, [0, 1, 1j]),
         (CURVED, {}, [0, 1]),
         (CURVED, {"curves": "ignore"}, [0, 1]),
         (CURVED, {"curves": "append"}, [0, 1, 2 + 2j, 3 + 3j, 4 + 4j]),
@@ -67,9 +70,39 @@ def test_points(read, text, options, points):
 def test_keys_and_comments(read):
     shapes = read(PLAIN + "COMMENT=torn = bad\nVARIABLES=sex:f\nTEMP=21.5\nCOMMENT=two\nID=wing 1\n")
     check_set(shapes, ids=["wing 1"], comment=["torn = bad; two"], variables=["sex:f"], temp=[21.5])
-    text = PLAIN + PLAIN.replace("SCALE=0.5", "SCALE=") + PLAIN.replace("SCALE=0.5\n", "")
-    np.testing.assert_array_equal(read(text).metadata["scale"], [0.5, np.nan, np.nan])
-    check_refused("record 2, line 8: scale=True needs a positive SCALE", read, text, scale=True)
+
+
+def test_scale_of_every_record_is_applied_and_that_of_some_is_refused(read, tmp_path):
+    (note,) = read(PLAIN * 2).notes
+    assert "2 of 2 records: their coordinates were multiplied by SCALE" in note
+    assert "scale=ignore" in note
+    for other in ("SCALE=\n", "SCALE=0\n", "SCALE=-1\n", "SCALE=nan\n", "SCALE=two\n", ""):
+        text = PLAIN + PLAIN.replace("SCALE=0.5\n", other).replace("wing 1", "wing 2")
+        words = '1 of its 2 records .*first without is record 2.*scale="drop".*scale="ignore"'
+        check_refused(words, read, text)
+        check_refused(words, read, text, on_error="skip")
+        kept = read(text, scale="drop")
+        check_set(kept, [[0, 0.5, 0.5j]], ids=["wing 1"], applied_scale=[0.5])
+        assert "1 of 2 records: left out, since they have no positive SCALE" in kept.notes[0]
+        plain = read(text, scale="ignore")
+        check_set(plain, [[0, 1, 1j]] * 2, ids=["wing 1", "wing 2"])
+        assert plain.metadata["scale"][0] == 0.5
+        assert "of 2 records: their SCALE was not applied" in plain.notes[0]
+    check_refused("no record with a positive SCALE", read, PLAIN.replace("SCALE=0.5\n", ""), scale="drop")
+    check_refused(
+        "scale must be one of 'auto', 'ignore', 'drop', got True", read, PLAIN, error=ParameterError, scale=True
+    )
+
+
+def test_files_with_and_without_a_scale_are_not_mixed(tmp_path):
+    (tmp_path / "a.tps").write_text(PLAIN)
+    (tmp_path / "b.tps").write_text(PLAIN.replace("SCALE=0.5\n", ""))
+    words = 'a.tps are in the unit of SCALE, those of .*b.tps in pixels.*scale="drop".*scale="ignore"'
+    check_refused(words, sx.read, tmp_path)
+    check_refused(words, sx.read, tmp_path, on_error="skip")
+    check_set(sx.read(tmp_path, scale="ignore"), [[0, 1, 1j]] * 2)
+    with pytest.warns(SkippedRecordsWarning, match="b.tps.*no record with a positive SCALE"):
+        check_set(sx.read(tmp_path, scale="drop", on_error="skip"), [[0, 0.5, 0.5j]])
 
 
 def test_curves_left_out_of_some_records_are_counted(read):
@@ -145,7 +178,7 @@ class TestRoundTrip:
             "x" * 90: [4, 5, 6],
         }
         shapes = sx.ShapeSet([[0, 1, 1j]] * 3, ids=["1", "02", "c d"], labels=["3", "", '"4"'], metadata=metadata)
-        copy = sx.read(sx.write(shapes, tmp_path / "a.tps"))
+        copy = sx.read(sx.write(shapes, tmp_path / "a.tps"), scale="ignore")
         check_set(copy, ids=shapes.ids.tolist(), labels=shapes.labels.tolist())
         renamed = {"points3": "x_points3", "x" * 90: "x" * 80}
         for name, column in shapes.metadata.items():
@@ -160,12 +193,11 @@ class TestRoundTrip:
     def test_scale_is_applied_once(self, read, tmp_path):
         for points, scale in (("1.5 2", "."), ("1,5 2", ","), ("1 2", ","), ("1,5 2", ".")):
             shapes = read(f"LM=3\n{points}\n3 1\n1 1\nSCALE=0{scale}536\nID=a\n")
-            assert shapes.metadata["scale"].tolist() == [0.536]
-        scaled = read(PLAIN, scale=True)
+            assert shapes.metadata["applied_scale"].tolist() == [0.536]
+        scaled = read(PLAIN)
         assert scaled.metadata["applied_scale"].tolist() == [0.5]
         copy = sx.write(scaled, tmp_path / "a.tps")
         assert sx.read(copy).equals(scaled)
-        check_refused("this one has none", sx.read, copy, scale=True)
 
     @given(value=st.text(st.sampled_from('01.e+-_"a TrueFalsnif'), min_size=1, max_size=8).map(str.strip).filter(bool))
     def test_any_text_stays_text(self, tmp_path_factory, value):

@@ -7,6 +7,7 @@ import sys
 import textwrap
 from pathlib import Path
 
+import numba
 import pytest
 
 import shapelex as sx
@@ -47,3 +48,9 @@ def test_a_read_only_install_with_a_home_that_cannot_be_written_to(tmp_path):
     done = run(f"import shapelex\nassert shapelex.__file__.startswith({str(tmp_path)!r})" + USE, "", **nowhere)
     assert done.stdout == "3\n"
     assert NOTICE in done.stderr
+
+
+def test_functions_of_users_that_exec_made_are_compiled():
+    names = {"numba": numba, "__name__": None}
+    exec("@numba.njit\ndef twice(x):\n    return 2 * x", names)
+    assert names["twice"](3) == 6

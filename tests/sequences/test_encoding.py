@@ -162,11 +162,36 @@ def test_times_and_rates(worms, model, result):
     assert by_column.times.tolist() == timed.metadata["time"].tolist()
     assert by_column.codes == found.codes
     rows = np.asarray(worms)[:3]
-    unknown = encode_sequence(sx.ShapeSet(rows, metadata={"frame": [4, -1, 4]}), model, switch_cost=1e-3)
-    assert any("unknown" in remark for remark in unknown.remarks)
     for frames, times in (([0.0, 0.1, 0.2], [0.0, 0.1, 0.2]), ([0, 1, 2], None)):
         found = encode_sequence(rows, model, frames=frames, switch_cost=1e-3).times
         assert found is times or found.tolist() == times
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "lost"),
+    [
+        ("frame", [4, 6, 5, 9], -1),
+        ("time", [0.4, 0.6, 0.5, 0.9], np.nan),
+        ("time", ["0.4", "0.6", "0.5", "0.9"], ""),
+        ("time", ["0.4", "0.6", "0.5", "0.9"], "lost"),
+    ],
+)
+def test_shapes_without_a_time_are_left_out_of_their_series_by_name(worms, model, tmp_path, name, known, lost):
+    times = [*known[:2], lost, *known[2:]]
+    shapes = worms[:5].replace(ids=list("abcde"), sequence=np.zeros(5, dtype=int), metadata={name: times})
+    found = encode_sequence(shapes, model, switch_cost=1e-3)
+    (remark,) = [one for one in found.remarks if "left out of its series: c." in one]
+    assert "1 shape has no time" in remark
+    assert found.sequence.tolist() == [0, 0, -1, 0, 0]
+    np.testing.assert_array_equal(found.frames[[0, 1, 3, 4]], np.asarray(known, dtype=float))
+    whole = encode_sequence(shapes[[0, 1, 3, 4]].replace(metadata={name: known}), model, switch_cost=1e-3)
+    assert found.codes[[0, 1, 3, 4]] == whole.codes
+    assert sx.sequences.register_sequence(shapes).remarks[-1] == remark
+    page = sx.report.write_report(model, shapes, tmp_path / "worms.html").read_text()
+    assert remark in page
+    # A column without any number, such as the time of day in words, is no time.
+    morning = shapes.replace(metadata={"time": ["dawn"] * 5})
+    assert not any("no time" in one for one in encode_sequence(morning, model, switch_cost=1e-3).remarks)
 
 
 def test_table_and_reconstructions(worms, result):

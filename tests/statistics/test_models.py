@@ -192,6 +192,21 @@ def test_sizes_must_vary(rng, kind):
     assert not any("centroid sizes" in one for one in st.allometry(different, permutations=9).remarks)
 
 
+def test_sizes_without_a_scale_have_a_remark(rng, tmp_path):
+    rows = make_shapes(rng, 20).configurations * np.linspace(1, 2, 20)[:, None]
+    lines = ["".join(f"{z.real} {z.imag}\n" for z in row) for row in rows]
+    for name, ending in (("plain.tps", ""), ("scaled.tps", "SCALE=0.5\n")):
+        (tmp_path / name).write_text("".join(f"LM={text.count(chr(10))}\n{text}{ending}" for text in lines))
+        read = sx.read(tmp_path / name)
+        copy = sx.read(sx.write(read, tmp_path / f"{name}.npz"))
+        for shapes in (read, copy):
+            remarks = st.shape_lm("shape ~ log(size)", shapes, permutations=9).remarks
+            assert any("no scale of the shapes is known" in one for one in remarks) == (name == "plain.tps")
+    assert not any(
+        "scale" in one for one in st.shape_lm("shape ~ log(size)", read.configurations, permutations=9).remarks
+    )
+
+
 def make_weights(seed=0, n_shapes=30, n_atoms=4):
     rng = np.random.default_rng(seed)
     dose, kind = rng.normal(size=n_shapes), np.array(["a", "b", "c"])[np.arange(n_shapes) % 3]

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -133,17 +134,23 @@ def read_exclusion(path: Path) -> Exclusion:
     return Exclusion(path, [entry for entry in entries if entry])
 
 
-def exclude_shapes(shapes: Any, exclusion: Exclusion) -> Any:
-    """Return a set without the shapes of a list; a stored one is read into memory, parts on disk stay there."""
+def select_shapes(shapes: Any, keeps: "Callable[[ShapeSet], BoolArray]") -> Any:
+    """Return the shapes of a set that a function wants; a stored one is read into memory, parts on disk stay there."""
     import numpy as np
 
     from shapelex.io.parts import AssembledShapes
 
-    n_all = shapes.shape[0]
     if isinstance(shapes, AssembledShapes):
-        shapes.select(exclusion.keeps)
-    else:
-        shapes = shapes[np.concatenate([exclusion.keeps(block) for block in shapes.blocks()])]
+        shapes.select(keeps)
+        return shapes
+    is_kept = np.concatenate([keeps(block) for block in shapes.blocks()])
+    return shapes if is_kept.all() else shapes[is_kept]
+
+
+def exclude_shapes(shapes: Any, exclusion: Exclusion) -> Any:
+    """Return a set without the shapes of a list."""
+    n_all = shapes.shape[0]
+    shapes = select_shapes(shapes, exclusion.keeps)
     if not shapes.shape[0]:
         raise CommandError(f"{exclusion.path} excludes all {n_all} shapes: none is left.")
     return shapes.replace(notes=(*shapes.notes, exclusion.note(n_all)))

@@ -25,7 +25,7 @@ from shapelex.cli.outputs import record_run
 from shapelex.cli.registering import register_shapes
 from shapelex.cli.screen import Screen
 from shapelex.cli.shape_files import claim_shapes, write_shapes
-from shapelex.cli.shapes import is_registered, make_space, read_shapes, reading_options
+from shapelex.cli.shapes import is_registered, leave_out_like, make_space, read_shapes, reading_options
 from shapelex.cli.stored import assembled_shapes, open_if_large, open_stored_shapes
 from shapelex.cli.units import UnitOption, with_unit
 
@@ -198,6 +198,8 @@ def import_shapes(
             shapes = sx.mark_missing(join_blocks(list(shapes.blocks())), missing_mark)
         if flip is not None:
             shapes = flip_shapes(shapes, read_exclusion(flip))
+        if model_set is not None:
+            shapes = leave_out_like(shapes, model_set.preparation, str(like), screen)
         if register:
             shapes, _ = register_shapes(shapes, model_set, reflection, seed, screen, start=closed is not False)
         shapes = with_unit(shapes, unit)

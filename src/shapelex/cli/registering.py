@@ -55,10 +55,17 @@ def register_shapes(
     with screen.progress("registering") as tell:
         if not isinstance(shapes, sx.ShapeSet):
             return _register_parts(shapes, options, tell)
-        found = sx.register(shapes, shapes.space, **options)
+        is_series = shapes.sequence is not None and bool((shapes.sequence != -1).any())
+        if is_series and options["start"] == shapes.closed and not options.get("subsample") and (start or to is None):
+            kept = {name: options[name] for name in options.keys() - {"start", "subsample"}}
+            found: Registration = sx.sequences.register_sequence(shapes, **kept)
+        else:
+            found = sx.register(shapes, shapes.space, **options)
     note = " ".join(str(found).split())
+    # Ends of open curves that follow the motion were not registered to a mean.
+    preparation = found.preparation or shapes.preparation
     registered = shapes.replace(
-        configurations=found.configurations, preparation=found.preparation, notes=(*shapes.notes, note)
+        configurations=found.configurations, preparation=preparation, notes=(*shapes.notes, note)
     )
     return registered, _changes(np.array(_count(found)))
 
@@ -120,5 +127,7 @@ def _register_parts(
         f"reversed, {changes['n_mirrored']} mirrored. RMS full distance to the target: "
         f"{changes['distance_before']:.4f} before, {changes['distance_after']:.4f} after."
     )
+    if "sequence" in shapes.column_types:
+        note += " Each was registered by itself, since the set is large: along time, heads and tails may swap."
     preparation = replace(preparation, resampling=resampling)
     return shapes.replace(preparation=preparation, notes=(*shapes.notes, note)), changes

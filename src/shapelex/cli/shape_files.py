@@ -1,15 +1,12 @@
 """Sets of shapes that commands write, with what made them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from shapelex.cli.outputs import claim_file
 from shapelex.exceptions import ShapeFileError
-
-if TYPE_CHECKING:
-    pass
 
 
 def claim_shapes(path: Path, force: bool) -> Path:

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shapelex._messages import marked_text, parameter
 from shapelex.cli.errors import CommandError
+from shapelex.cli.exclusion import select_shapes
 from shapelex.cli.json_report import current_report
 from shapelex.cli.option_names import parameters_in
 from shapelex.cli.screen import Screen
@@ -133,6 +135,25 @@ def reading_options(space: "Space", preparation: Any) -> dict[str, Any]:
     return {"space": space}
 
 
+def leave_out_like(shapes: Any, preparation: Any, source: str, screen: Screen) -> Any:
+    """Return a set without the kinds of objects of masks that were left out of the one that it is prepared like."""
+    from shapelex.shapes.preparation import left_out_rows
+
+    kinds = () if preparation is None else preparation.left_out
+    if not kinds:
+        return shapes
+    n_all = shapes.shape[0]
+    shapes = select_shapes(shapes, lambda part: ~left_out_rows(part, kinds))
+    n_left_out = n_all - shapes.shape[0]
+    if n_left_out == n_all:
+        raise CommandError(f"All {n_all} shapes are objects that were left out of {source}: none is left.")
+    if not n_left_out:
+        return shapes
+    told = f"{n_left_out} of {n_all} shapes left out, as in {source}: objects of masks ({', '.join(kinds)}=drop)"
+    screen.say(told)
+    return shapes.replace(preparation=replace(shapes.preparation, left_out=kinds), notes=(*shapes.notes, told))
+
+
 def is_registered(shapes: Any) -> bool:
     """Tell whether the outlines of a set are registered."""
     return shapes.preparation is not None and shapes.preparation.is_registered
@@ -145,6 +166,7 @@ def fit_for(model: "ShapeDictionary", shapes: Any, path: str, screen: Screen) ->
     """
     import shapelex as sx
 
+    shapes = leave_out_like(shapes, model.preparation_, "the set that the model was learned from", screen)
     is_array = shapes.preparation is None and isinstance(model.space_, sx.Landmarks)
     if shapes.space != model.space_:
         if not is_array or shapes.shape[1] != model.space_.n_coordinates:

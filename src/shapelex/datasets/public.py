@@ -294,7 +294,7 @@ def _read_midlines(recording: Path, **options: Any) -> ShapeSet:
 
 def _read_bee_wings(landmarks: Path, specimens: Path) -> ShapeSet:
     """Return landmarks in pixels, with what the table of specimens says of each image."""
-    wings = read(landmarks)
+    wings = read(landmarks, scale="ignore")
     images = [Path(image).stem for image in wings.metadata["image"].tolist()]
     known = pd.read_csv(specimens, dtype=str, index_col="catalogNumber").reindex(images).fillna("")
     columns = {"family": known["Family"], "species": known["Species"], "image": images}

@@ -19,7 +19,7 @@ from shapelex.files.archive import check_header, read_archive, write_archive
 from shapelex.files.atomic import recover, replace_folder, write_atomically
 from shapelex.files.guards import LARGE_BYTES
 from shapelex.files.table_file import TABLE_SUFFIXES, read_table, write_table
-from shapelex.files.zarr_folder import check_size, check_whole, is_small_folder, open_zarr
+from shapelex.files.zarr_folder import check_size, check_whole, is_small, open_zarr
 from shapelex.shapes.columns import as_column
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _refusing(source: Path) -> Iterator[None]:
     except ImportError:
         raise
     except Exception as error:
-        if isinstance(error, MemoryError) and not is_small_folder(source):
+        if isinstance(error, MemoryError) and not is_small(source):
             raise
         raise CodesError(f"{source} holds no codes that can be read: {reason_of(error)}.") from error
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # What a sheet of Excel can hold.
 _MAX_ROWS, _MAX_COLUMNS, _MAX_TEXT = 1 << 20, 1 << 14, (1 << 15) - 1
 
+# Tables of so many cells, or of which one cell in so many holds something, are no accident.
+_FREE_CELLS, _MOST_EMPTY = 10_000, 50
+
 
 def write_sheet(names: Sequence[str], rows: Iterable[Sequence[Any]], stream: BinaryIO) -> None:
     """Write rows, of which NaN and empty text are empty cells, as the only sheet of an Excel workbook."""
@@ -90,6 +93,12 @@ def read_rows(path: Path, sheet: str | int | None = None) -> list[tuple[int, lis
                     check_swelling(path.stat().st_size, 8 * width * len(rows), path)
         finally:
             book.close()
+    n_cells = sum(len(row) - row.count("") for _, row in rows)
+    if rows and width * len(rows) > max(_FREE_CELLS, _MOST_EMPTY * n_cells):
+        last = f"{openpyxl.utils.get_column_letter(width)}{rows[-1][0]}"
+        raise ShapeFileError(
+            f"{path}: the sheet has cells up to {last}, but only {n_cells} hold something: remove the stray ones."
+        )
     return [(number, row + [""] * (width - len(row))) for number, row in rows]
 
 

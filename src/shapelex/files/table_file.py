@@ -162,17 +162,29 @@ def parquet_parts(path: Path, *, is_held: bool = True) -> Iterator[Any]:
     Equal values take nearly no room in it. `is_held` says whether all rows will be in memory at once.
     """
     check_regular(path)
+    pyarrow = load_pyarrow()
     # By file, not by path: pyarrow takes paths for folders of partitions.
     with path.open("rb") as stream:
-        file = load_pyarrow().parquet.ParquetFile(stream)
+        schema = pyarrow.parquet.read_schema(stream)
+        texts = [column.name for column in schema if column.type in (pyarrow.string(), pyarrow.large_string())]
+        # Equal texts are one until it is known how much room they take.
+        file = pyarrow.parquet.ParquetFile(stream, read_dictionary=texts)
         n_stored, described, n_bytes = path.stat().st_size, file.metadata, 0
         check_swelling(n_stored, 8 * described.num_rows * max(described.num_columns, 1), path, is_held=is_held)
         for part in file.iter_batches(_PART_ROWS):
-            n_bytes += part.nbytes
-            check_swelling(n_stored, n_bytes, path, is_held=is_held)
             # Text that is not UTF-8 fails only where it is used.
             part.validate(full=True)
-            yield part
+            n_bytes += part.nbytes + sum(map(_text_bytes, part.columns))
+            check_swelling(n_stored, n_bytes, path, is_held=is_held)
+            yield from pyarrow.Table.from_batches([part]).cast(schema).to_batches()
+
+
+def _text_bytes(column: Any) -> int:
+    """Return how many bytes the texts of a column of a Parquet file take, those that are equal counted each."""
+    if not hasattr(column, "dictionary"):
+        return 0
+    lengths = load_pyarrow().compute.binary_length(column.dictionary)
+    return load_pyarrow().compute.sum(lengths.take(column.indices)).as_py() or 0
 
 
 def without_formula(value: Any) -> Any:

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any
 
 from shapelex._extras import load_zarr
-from shapelex.exceptions import ShapeFileError
+from shapelex.exceptions import ShapeFileError, reason_of
 from shapelex.files.atomic import real_path
 from shapelex.files.guards import FREE_BYTES
 
@@ -30,7 +30,11 @@ def open_zarr(path: Path) -> tuple[dict[str, Any] | None, dict[str, Any]]:
 
     # The configuration belongs to the whole process.
     with _LOCK, zarr.config.set(zarr_text.CHECKED):
-        found = zarr.open(str(path), mode="r")
+        try:
+            found = zarr.open(str(path), mode="r")
+        except FileNotFoundError as error:
+            # Where it does not know the kind of a folder, Zarr says that there is none.
+            raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
         if not isinstance(found, zarr.Group):
             return None, {"": found}
         return dict(found.attrs), {name: found[name] for name in found.array_keys()}
@@ -58,9 +62,9 @@ def check_size(array: Any, path: Path) -> None:
             raise ShapeFileError(f"{path} is refused: {array.name} declares {array.shape} but holds {n_stored} bytes.")
 
 
-def is_small_folder(path: Path) -> bool:
-    """Tell whether a folder holds so little that what runs out of memory in it is damaged."""
-    return path.is_dir() and _count_files(path)[1] <= FREE_BYTES
+def is_small(path: Path) -> bool:
+    """Tell whether a file or folder holds so little that what runs out of memory in it is damaged."""
+    return (_count_files(path)[1] if path.is_dir() else path.stat().st_size) <= FREE_BYTES
 
 
 def _check_folder(path: Path) -> None:

@@ -5,6 +5,7 @@ A change is a mirror image (complex conjugate), then a reversal, then a shift of
 product ``|m* Phi g(z)|``. The products with all shifts are one cyclic correlation: two FFTs.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -137,13 +138,18 @@ class CyclicSearch:
     def squared_products(self, spectra: ComplexArray, targets: ComplexArray) -> FloatArray:
         """Return ``|m* Phi g(z)|²`` for all changes of each shape and one target, or one target per shape."""
         squares = np.empty((len(spectra), len(self.variants), self.n_points), dtype=spectra.real.dtype)
-        for number, (dual, (is_reversed, _)) in enumerate(zip(self.duals(targets), self.variants, strict=True)):
-            terms = dual * spectra
-            products = terms[:, 0] if terms.shape[1] == 1 else terms.sum(axis=1)
-            if self.start:
-                products = fft.fft(products, norm="forward") if is_reversed else fft.ifft(products)
+        for number, products in enumerate(self.products(spectra, targets)):
             squares[:, number] = products.real**2 + products.imag**2
         return squares.reshape(len(spectra), -1)
+
+    def products(self, spectra: ComplexArray, targets: ComplexArray) -> Iterator[ComplexArray]:
+        """Yield the products ``m* Phi g(z)`` of all start points, up to conjugation, for each variant."""
+        for dual, (is_reversed, _) in zip(self.duals(targets), self.variants, strict=True):
+            terms = dual * spectra
+            found = terms[:, 0] if terms.shape[1] == 1 else terms.sum(axis=1)
+            if self.start:
+                found = fft.fft(found, norm="forward") if is_reversed else fft.ifft(found)
+            yield found
 
     def closest(self, preshapes: ComplexArray, target: ComplexArray) -> tuple[IntArray, FloatArray]:
         """Return the number of the change of the largest product with one target, and how far that may move.

@@ -232,8 +232,10 @@ def register(
             registered[rows] = _shift_landmarks(registered[rows], fractions[rows])
     rotation, before, after = _compare(configurations, registered, targets, space)
     shared = targets[0] if len(targets) == 1 else None
-    resampling = getattr(getattr(Z, "preparation", None), "resampling", None)
-    preparation = None if shared is None else Preparation(resampling, shared, **changeable, subsample=subsample)
+    given = getattr(Z, "preparation", None) or Preparation()
+    preparation = None
+    if shared is not None:
+        preparation = replace(given, mean=shared, subsample=subsample, is_recorded=True, **changeable)
     target = targets if shared is None else shared
     moved = registered, target, shift, changes.is_reversed, changes.is_mirrored
     return Registration(*moved, rotation, before, after, n_iter, converged, preparation, space)

@@ -181,7 +181,11 @@ def conform(shapes: ShapeSet, path: Path, wanted: Wanted, first_row: int = 0) ->
         changed = Landmarks(shapes.space.n_points, closed=wanted.closed)
         before = shapes.preparation
         # A registered start point has no meaning where the ends of the curve are its start.
-        kept = None if before is None else Preparation(before.resampling, is_recorded=before.is_recorded)
+        kept = (
+            None
+            if before is None
+            else Preparation(before.resampling, is_recorded=before.is_recorded, left_out=before.left_out)
+        )
         shapes = shapes.replace(space=changed, preparation=kept)
     is_incomplete = shapes.is_missing.any(axis=1)
     if wanted.missing == "error" and is_incomplete.any():
@@ -203,7 +207,9 @@ def conform(shapes: ShapeSet, path: Path, wanted: Wanted, first_row: int = 0) ->
         raise ShapeFileError(f"{path} has missing landmarks, so its shapes can be neither resampled nor fitted.")
     found = [Found(path, Record(row, id=name)) for row, name in zip(shapes, shapes.ids, strict=True)]
     space, rows, note, resampling = _make_rows(found, list(shapes), wanted, shapes.closed)
-    preparation = Preparation(resampling) if note else shapes.preparation
+    preparation = shapes.preparation
+    if note:
+        preparation = Preparation(resampling, left_out=() if preparation is None else preparation.left_out)
     notes = (*shapes.notes, *([note] if note else []))
     return shapes.replace(configurations=rows, space=space, notes=notes, preparation=preparation)
 

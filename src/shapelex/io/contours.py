@@ -27,7 +27,7 @@ from shapelex.exceptions import (
 from shapelex.geometry.resampling import resample_polyline
 from shapelex.io.assembly import fit_curves
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.preparation import Preparation
+from shapelex.shapes.preparation import Preparation, has_hole
 from shapelex.shapes.summary import signed_areas
 from shapelex.spaces import Landmarks, Space
 
@@ -47,6 +47,11 @@ _MAX_VERTICES = 500_000
 
 _NEIGHBORS = {4: ndimage.generate_binary_structure(2, 1), 8: ndimage.generate_binary_structure(2, 2)}
 _CUT_OFF = "touching the border"
+_WITH_HOLES = "with holes"
+_HOLES = (
+    "{} with holes, which are not part of the outlines: perhaps loops that close; the option holes=drop leaves them "
+    "out, holes=fill says that holes have no meaning."
+)
 _TOUCHING = "{} at the border of the image kept, perhaps cut off; the option border=drop leaves them out."
 _IN_PARTS = "{} in several parts, of which the largest was outlined; the columns n_parts and lost_area tell which."
 
@@ -113,12 +118,18 @@ class MaskOutlines:
         One report an outline, in the same order.
     dropped : tuple of ObjectReport
         Reports on the objects without an outline.
+    left_out : tuple of {"border", "holes"}
+        Kinds of objects that were left out as asked.
+    fills_holes : bool
+        Whether holes have no meaning.
     """
 
     outlines: tuple[ComplexArray, ...]
     space: Space | None
     kept: tuple[ObjectReport, ...]
     dropped: tuple[ObjectReport, ...]
+    left_out: tuple[str, ...] = ()
+    fills_holes: bool = False
 
     def __len__(self) -> int:
         return len(self.outlines)
@@ -183,20 +194,23 @@ class MaskOutlines:
             self.space,
             ids=[f"{name}:{report.label}" if name else str(report.label) for report in self.kept],
             metadata={column: [report[column] for report in reports] for column in reports[0]},
-            notes=remark_on_objects(count_objects((*self.kept, *self.dropped))),
-            preparation=Preparation("arc length" if isinstance(self.space, Landmarks) else "least squares"),
+            notes=remark_on_objects(count_objects((*self.kept, *self.dropped), fills_holes=self.fills_holes)),
+            preparation=Preparation(
+                "arc length" if isinstance(self.space, Landmarks) else "least squares", left_out=self.left_out
+            ),
         )
 
 
-def count_objects(reports: Iterable[ObjectReport]) -> Counter[str]:
-    """Return how many objects were left out for each reason, touch the border, or lost a part, keyed by text."""
+def count_objects(reports: Iterable[ObjectReport], *, fills_holes: bool = False) -> Counter[str]:
+    """Return how many objects were left out for each reason, touch the border, or lost something, keyed by text."""
     counts: Counter[str] = Counter()
     for report in reports:
         if report.dropped:
-            option = "border=keep" if report.dropped == _CUT_OFF else "min_area=1"
+            option = {_CUT_OFF: "border=keep", _WITH_HOLES: "holes=keep"}.get(report.dropped, "min_area=1")
             counts[f"{{}} left out: {report.dropped}; the option {option} keeps them."] += 1
         else:
             counts[_TOUCHING] += report.touches_border
+            counts[_HOLES] += bool(has_hole(report.hole_area, report.area)) and not fills_holes
             counts[_IN_PARTS] += report.lost_area > 0
     return counts
 
@@ -215,6 +229,7 @@ def outlines_from_mask(
     threshold: float | None = None,
     min_area: int | None = None,
     border: Literal["keep", "drop"] = "keep",
+    holes: Literal["keep", "fill", "drop"] = "keep",
     connectivity: Literal[4, 8] = 4,
 ) -> MaskOutlines:
     """Return the outlines of objects in a mask, to a fraction of a pixel.
@@ -244,6 +259,9 @@ def outlines_from_mask(
         objects of at least 10 pixels) are; ``min_area=1`` keeps all.
     border : {"keep", "drop"}, default "keep"
         Whether to keep objects that touch the border of the image. They are reported either way.
+    holes : {"keep", "fill", "drop"}, default "keep"
+        Whether to keep objects with holes of 10 pixels or of 5 % of their area. Outlines are those of the outside:
+        ``"keep"`` counts such objects in the notes of a set, ``"fill"`` does not.
     connectivity : {4, 8}, default 4
         With 4, pixels that share only a corner do not belong together: specks at a corner fall off, and
         touching objects stay apart. With 8 they do, which keeps lines one pixel wide whole.
@@ -285,20 +303,22 @@ def outlines_from_mask(
             )
         target = Landmarks(check_count(n_points, 3, "n_points"), closed=True)
     check_choice(border, ("keep", "drop"), format_option("border"))
+    check_choice(holes, ("keep", "fill", "drop"), format_option("holes"))
     check_choice(which, ("largest", "components", "labels"), format_option("which"))
     if connectivity not in _NEIGHBORS or isinstance(connectivity, bool):
         raise ParameterError(f"{parameter('connectivity')} must be 4 or 8, got {connectivity!r}.")
     labels, names = _labels_of(mask, which, threshold, connectivity)
     limit = area_limit(min_area, [] if which == "largest" else [count_pixels(labels)[1:]])
     outlines, kept, dropped = [], [], []
-    for report, contour in outline_objects(labels, names, limit, border, connectivity, which == "components"):
+    for report, contour in outline_objects(labels, names, limit, border, holes, connectivity, which == "components"):
         if report.dropped:
             dropped.append(report)
             continue
         outlines.append(contour if target is None else fit_outline(contour, target))
         is_tiny = target is not None and 2 * len(contour) < target.n_coordinates
         kept.append(replace(report, is_tiny=True) if is_tiny else report)
-    return MaskOutlines(tuple(outlines), target, tuple(kept), tuple(dropped))
+    left_out = tuple(name for name, rule in (("border", border), ("holes", holes)) if rule == "drop")
+    return MaskOutlines(tuple(outlines), target, tuple(kept), tuple(dropped), left_out, holes == "fill")
 
 
 def _labels_of(
@@ -385,12 +405,18 @@ def check_threshold(threshold: float) -> float:
 
 
 def outline_objects(
-    labels: IntArray, names: IntArray | None, limit: tuple[int, str], border: str, connectivity: int, is_whole: bool
+    labels: IntArray,
+    names: IntArray | None,
+    limit: tuple[int, str],
+    border: str,
+    holes: str,
+    connectivity: int,
+    is_whole: bool,
 ) -> Iterator[tuple[ObjectReport, ComplexArray]]:
     """Yield a report and the whole contour for each object of a label image, also for those that are dropped.
 
     Labels stand for `names`, if given, and with `is_whole` each is in one piece. Objects of an area below the limit are
-    dropped for the reason that comes with it, and those at the border where `border` says so.
+    dropped for the reason that comes with it, and those at the border or with holes where `border` or `holes` says so.
     """
     find_contours = load_library("skimage.measure", "scikit-image", "Following outlines").find_contours
     height, width = labels.shape
@@ -433,7 +459,13 @@ def outline_objects(
         outline = start_at_top(outline)
         x, y = outline.real, outline.imag
         touches_border = bool(x.min() < 0 or y.min() < 0 or x.max() > width - 1 or y.max() > height - 1)
-        dropped = limit[1] if area < limit[0] else _CUT_OFF if touches_border and border == "drop" else ""
+        dropped = ""
+        if area < limit[0]:
+            dropped = limit[1]
+        elif touches_border and border == "drop":
+            dropped = _CUT_OFF
+        elif holes == "drop" and has_hole(area - n_pixels, area):
+            dropped = _WITH_HOLES
         report = ObjectReport(
             label=number if names is None else int(names[number]),
             area=area,

@@ -25,12 +25,12 @@ _SAME_OBJECTS = re.compile(r"(?i)(.+?)(?:_cp_outlines|_cp_output|_flows|_outline
 
 
 def list_files(
-    paths: Any, name: str | None, skipped: list[str] | None, leave_out: Path | None = None
+    paths: Any, name: str | None, skipped: list[str], leave_out: Path | None = None
 ) -> tuple[list[tuple[Path, Format]], list[str]]:
     """Return the files to read with their formats, and remarks on those that are not read.
 
-    A file named that is of no known format is an error, or goes to `skipped` where that is a list. What is found in
-    folders or by patterns and is `leave_out` is not listed.
+    What is wrong with files that are named, but are of no known format, goes to `skipped`. What is found in folders or
+    by patterns and is `leave_out` is not listed.
     """
     own = None if leave_out is None else real_path(leave_out)
     if not isinstance(paths, str | os.PathLike | Iterable):
@@ -77,11 +77,9 @@ def list_files(
                 check_not_empty(match)
                 files.append((match, find_format(match, "zarr" if is_zarr_folder(match) else name)))
             except ShapeFileError as error:
-                if skipped is None:
-                    raise
                 skipped.append(marked_text(error))
     if not files and skipped:
-        raise ShapeFileError(f"No shape could be read: {skipped[0]}")
+        raise ShapeFileError("\n".join(skipped))
     if not files:
         raise FileNotFoundError("paths is empty: give at least one file.")
     once = {real_path(one[0]): one for one in reversed(files)}
@@ -109,8 +107,12 @@ def _leave_out_segmented(files: list[tuple[Path, Format]]) -> tuple[list[tuple[P
     """
     masks: dict[tuple[Path, str], list[Path]] = {}
     for path, known in files:
-        if known.name == "image" and (found := MASK_NAME.fullmatch(path.stem)):
+        if known.name == "image" and path.suffix != ".npy" and (found := MASK_NAME.fullmatch(path.stem)):
             masks.setdefault((path.parent, found[1]), []).append(path)
+    for path, known in files:
+        # What Cellpose saves for itself counts where its masks are not there as an image.
+        if known.name == "image" and path.suffix == ".npy":
+            masks.setdefault((path.parent, path.stem.removesuffix("_seg")), [path])
     if not masks:
         return files, []
     read, left_out = [], []

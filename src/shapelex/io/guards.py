@@ -8,12 +8,31 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
+from shapelex._messages import marked_text
 from shapelex.exceptions import ShapeFileError
 from shapelex.files.guards import MAX_BYTES, check_regular, check_swelling, zip_members
+from shapelex.files.zarr_folder import is_small
 
 GZIP_MARK = b"\x1f\x8b"
+
+
+@contextmanager
+def refusing(path: Path, what: str) -> Iterator[None]:
+    """Turn what libraries raise on damaged bytes, which may be nearly anything, into an error that names the file."""
+    try:
+        yield
+    except (FileNotFoundError, PermissionError, ImportError):
+        raise
+    except Exception as error:
+        # A small file that runs out of memory is damaged: it declares any number of entries.
+        is_memory = isinstance(error, MemoryError) and not is_small(path)
+        if is_memory or (isinstance(error, ShapeFileError) and str(error).startswith(str(path))):
+            raise
+        reason = " ".join(marked_text(error).split()).rstrip(".") or type(error).__name__
+        raise ShapeFileError(f"{path} cannot be read as {what}: {reason}.") from error
 
 
 def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
@@ -74,10 +93,8 @@ def read_members(path: Path, extension: str, limit: int = MAX_BYTES) -> Iterator
     if not read_head(path, 4).startswith((b"PK\x03\x04", b"PK\x05\x06")):
         yield path.name, read_bytes(path, limit)
         return
-    try:
+    with refusing(path, "a zip archive"):
         archive = zipfile.ZipFile(path)
-    except Exception as error:  # zipfile raises nearly anything on damaged bytes
-        raise ShapeFileError(f"{path} is no zip archive that can be read: {error}.") from error
     with archive:
         members = [one for one in zip_members(archive, path, limit) if one.filename.lower().endswith(extension)]
         # macOS adds a hidden twin to every file.

@@ -9,7 +9,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -46,9 +46,12 @@ logger = logging.getLogger(__name__)
 Progress: TypeAlias = Callable[[int, int], None]
 
 _SKIPPED_NAMED = 3
+_PROBLEMS_NAMED = 30
 _LABELS_NAMED = 8
 _RATE = "the frame rate"
 _FILES_NAMED = 100
+# Options that say what lengths are, of formats that may tell it themselves.
+_LENGTHS = {"scale", "pixel_size"}
 _MISSING_HINT = (
     f": {parameter('missing', 'allow')} keeps them as NaN, {parameter('on_error', 'skip')} leaves such records out"
 )
@@ -204,20 +207,21 @@ class Reading:
     files: list[tuple[Path, Format]] = field(default_factory=list)
     frame: Any = None
     has_many: bool = False
+    n_unlisted: int = 0
     skipped: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     file_remarks: list[tuple[Path, Remark]] = field(default_factory=list)
     _found_in_paths: dict[Path, tuple[str, ...]] = field(default_factory=dict)
     _labels: set[str] = field(default_factory=set)
     _names_files: bool = False
+    _units: dict[Path, str] = field(default_factory=dict)
     _n_unlabeled: int = 0
     _known_columns: set[str] = field(default_factory=set)
 
     def run(self, parts: Parts, progress: Progress | None = None) -> ShapeSet | AssembledShapes:
         """Read all files and return the set that they make up; `progress` is called after each file."""
-        can_drop = self.skips and self.has_many
         self._names_files = self.has_many or (self.sheet is not None and self.sheet.kind == FILE)
-        builder = SetBuilder(self.wanted, parts, (path for path, _ in self.files), self._describe, can_drop)
+        builder = SetBuilder(self.wanted, parts, (path for path, _ in self.files), self._describe, self.has_many)
         for n_done, (path, known) in enumerate(self.files, start=1):
             items = self._items_of(path, known, in_blocks=parts.folder is not None)
             is_whole = True
@@ -225,7 +229,7 @@ class Reading:
                 try:
                     item = next(items, None)
                 except ShapeFileError as error:
-                    if not can_drop:
+                    if not self.has_many:
                         raise
                     self.skipped.append(marked_text(error))
                     is_whole = False
@@ -239,21 +243,30 @@ class Reading:
             else:
                 builder.drop()
                 self._found_in_paths.pop(path, None)
+                self._units.pop(path, None)
                 self.file_remarks = [one for one in self.file_remarks if one[0] != path]
             logger.debug("read %s as %s", path, known.name)
             if progress is not None:
                 progress(n_done, len(self.files))
+        if self.skipped and not self.skips:
+            raise ShapeFileError(self._say_skipped())
         shapes = builder.finish()
         if shapes is None:
-            reasons = f": {self.skipped[0]}" if self.skipped else ""
+            told = self.skipped or [f"{path}, {remark.where}: {remark.text}" for path, remark in self.file_remarks]
+            reasons = f": {told[0]}" if told else ""
             raise ShapeFileError(f"No shape could be read from {self._name_files()}{reasons}")
         if self.wanted.closed is not None and shapes.space.closed != self.wanted.closed:
             raise ShapeFileError(
                 f"{parameter('closed', self.wanted.closed)} was asked for, but the shapes are in {shapes.space!r}."
             )
+        self._check_units()
         self._warn()
         notes, provenance = (*shapes.notes, *self._notes()), self._provenance(shapes.provenance)
-        return shapes.replace(notes=notes, provenance=provenance)
+        left_out = tuple(name for name in ("border", "holes") if self.options.get(name) == "drop")
+        preparation = shapes.preparation
+        if left_out and preparation is not None:
+            preparation = replace(preparation, left_out=left_out)
+        return shapes.replace(notes=notes, provenance=provenance, preparation=preparation)
 
     def _items_of(self, path: Path, known: Format, *, in_blocks: bool) -> Iterator[Found | ShapeSet]:
         """Yield the set or the good records of a file; where bad ones are skipped, take note of them."""
@@ -287,6 +300,9 @@ class Reading:
                     raise ShapeFileError(message)
                 self.skipped.append(message)
             else:
+                if _LENGTHS & known.options:
+                    unit = "the unit of SCALE" if "applied_scale" in checked.metadata else "pixels"
+                    self._units[path] = str(checked.metadata.get("units", unit))
                 yield Found(path, checked)
         for mark, count in marks.items():
             text = 'taken as coordinates; missing="negative" (--missing negative) reads them as missing.'
@@ -349,6 +365,30 @@ class Reading:
             named["n_files"] = len(self.files)
         named["formats"] = sorted({known.name for _, known in self.files})
         return {**named, **({"source": dict(source)} if source else {})}
+
+    def _check_units(self) -> None:
+        """Refuse files whose lengths are in different units, or in one that only some of them tell."""
+        first = {unit: path for path, unit in reversed(self._units.items())}
+        if len(first) < 2 or any(self.options.get(name, "auto") != "auto" for name in _LENGTHS):
+            return
+        (unit, path), (other, odd) = list(reversed(first.items()))[:2]
+        raise ShapeFileError(
+            f"Lengths would be in different units: those of {path} are in {unit}, those of {odd} in {other}. For TPS "
+            f"files, {format_option('scale', 'drop')} leaves out records without a scale, and "
+            f"{format_option('scale', 'ignore')} keeps all coordinates as they are; for images, "
+            f"{format_option('pixel_size=')} gives the size of a pixel, and {format_option('pixel_size', 1)} keeps "
+            "pixels."
+        )
+
+    def _say_skipped(self) -> str:
+        """Return what is wrong with all files that cannot be read, and how to read the others."""
+        told = self.skipped[:_PROBLEMS_NAMED]
+        n_more = len(self.skipped) - len(told)
+        words = "\n".join(f"{number}. {message}" for number, message in enumerate(told, start=1))
+        words += f"\nand {n_more} more" if n_more else ""
+        n_files = len(self.files) + self.n_unlisted
+        words = f"{len(self.skipped)} of {n_files} files cannot be read:\n{words}" if len(self.skipped) > 1 else told[0]
+        return f"{words}\n{parameter('on_error', 'skip')} reads the files without what is wrong in them."
 
     def _warn(self) -> None:
         """Say once how many records were left out, and the first few reasons."""
@@ -515,8 +555,9 @@ def open_reading(
             f"paths must be a path or a list of paths, got {type(paths).__name__}: ShapeSet(X, space) makes a set of "
             "an array, from_columns(X) shapes of a table of numbers."
         )
-    reading.files, reading.remarks = list_files(paths, format, reading.skipped if reading.skips else None, leave_out)
-    reading.has_many = len(reading.files) + len(reading.skipped) > 1
+    reading.files, reading.remarks = list_files(paths, format, reading.skipped, leave_out)
+    reading.n_unlisted = len(reading.skipped)
+    reading.has_many = len(reading.files) + reading.n_unlisted > 1
     _check_options(options, [known for _, known in reading.files])
     return reading
 

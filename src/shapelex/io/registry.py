@@ -171,14 +171,6 @@ _REFUSED = (
         "is a project of SLEAP: export it for analysis (.h5), in SLEAP by File > Export Analysis HDF5, or with "
         "sleap-convert --format analysis.",
     ),
-    (
-        "_seg.npy",
-        b"'|O'",
-        "holds pickled Python objects of Cellpose, which are not read, since unpickling a file can run any code. If "
-        "you trust it, save its masks as an image: masks = numpy.load(…, allow_pickle=True).item()['masks'], then "
-        "tifffile.imwrite('cells_cp_masks.tif', masks). Cellpose itself saves masks as .tif or .png, and outlines as "
-        "text.",
-    ),
 )
 
 
@@ -221,17 +213,23 @@ _GEOJSON = rb'.*"type"\s*:\s*"(Feature|FeatureCollection|Polygon|MultiPolygon|Li
 _WKT = rb"(?i)(?:[^();\n]{0,200};){0,2}\s*(?:MULTI)?(?:POLYGON|LINESTRING|POINT)\s*(?:ZM|Z|M)?\s*\("
 _IMAGE_MARKS = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
+
+def _is_image(head: bytes) -> bool:
+    """Tell images, and the pickled objects of Cellpose."""
+    return head.startswith(_IMAGE_MARKS) or (head.startswith(b"\x93NUMPY") and b"'|O'" in head[:128])
+
+
 _LISTED = [
     Format("npz", (".npz",), "npz", _starts_with(b"PK\x03\x04")),
     Format("zarr", (".zarr",), "zarr", lambda head: False),  # noqa: ARG005
-    Format("npy", (".npy",), "npy", _starts_with(b"\x93NUMPY")),
     Format("roi", (".roi", ".zip"), "roi", _holds(rb"Iout|PK\x03\x04.{0,8000}?\.roi")),
     Format("wcon", (".wcon", ".zip", ".json"), "wcon", _holds(rb'(?=.*"units"\s*:)\s*\{|PK\x03\x04.{0,8000}?\.wcon')),
     Format("geojson", (".geojson", ".geojson.gz", ".json", ".json.gz"), "geojson", _holds(_GEOJSON)),
     Format("coco", (".json", ".json.gz"), "coco", _holds(_COCO)),
     Format("wkt", (".wkt", ".wkt.gz", ".txt"), "wkt", _matches(_WKT)),
     Format("cellpose", ("_cp_outlines.txt",), "cellpose", lambda head: False, has_own_mark=True),  # noqa: ARG005
-    Format("image", (".png", ".tif", ".tiff", ".jpg", ".jpeg"), "masks", _starts_with(*_IMAGE_MARKS)),
+    Format("image", ("_seg.npy", ".png", ".tif", ".tiff", ".jpg", ".jpeg"), "masks", _is_image),
+    Format("npy", (".npy",), "npy", _starts_with(b"\x93NUMPY")),
     Format("matlab", (".mat",), "matlab", _starts_with(b"MATLAB 5.0", b"MATLAB 7.3")),
     Format("sleap", (".h5", ".hdf5"), "sleap", lambda head: False, has_own_mark=True),  # noqa: ARG005
     Format("deeplabcut", (".csv", ".csv.gz", ".h5"), "deeplabcut", _matches(rb"scorer[,;\t]"), has_own_mark=True),

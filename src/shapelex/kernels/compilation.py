@@ -43,7 +43,8 @@ class CompilationLog(event.Listener):
     def on_start(self, event: Any) -> None:
         """Log a compilation that begins."""
         function = event.data["dispatcher"].py_func
-        if function.__module__.partition(".")[0] != "shapelex":
+        # A function made by exec has no module.
+        if (function.__module__ or "").partition(".")[0] != "shapelex":
             return
         if not self._has_told:
             self._has_told = True

@@ -1,6 +1,5 @@
 """Scale bars, where the size of shapes is known."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,37 +13,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True)
-class Unit:
-    """Unit of length: its name, and how many of it a unit of the coordinates is."""
-
-    name: str
-    per_coordinate: float = 1.0
-
-
-def unit_of(shapes: Any) -> Unit | None:
-    """Return the unit of the coordinates of a set; None where it is unknown or differs between the shapes.
-
-    Readers of tracks write the unit of the coordinates into the column ``units``. Readers of calibrated images leave
-    coordinates in pixels, and write ``unit``, ``area`` (in pixels) and ``physical_area``.
-    """
+def unit_of(shapes: Any) -> str | None:
+    """Return the unit of the coordinates of a set, its column ``units``; None where it is unknown or not the same."""
     columns = shapes.metadata if isinstance(shapes, ShapeSet) else {}
-    if "units" in columns:
-        name = _only_value(columns["units"])
-        return None if name is None else Unit(name)
-    if not {"unit", "area", "physical_area"} <= set(columns):
-        return None
-    name = _only_value(columns["unit"])
-    sizes = np.sqrt(columns["physical_area"] / columns["area"])
-    if name is None or not (np.isfinite(sizes).all() and np.allclose(sizes, sizes[0], rtol=1e-3)):
-        return None
-    return Unit(name, float(sizes[0]))
+    names = set(map(str, columns["units"].tolist())) if "units" in columns else set()
+    return names.pop() if len(names) == 1 and "" not in names else None
 
 
-def resolve_unit(scale_bar: bool | str | None, shapes: Any) -> Unit | None:
+def resolve_unit(scale_bar: bool | str | None, shapes: Any) -> str | None:
     """Return the unit of the bar to draw, or None for no bar."""
     if isinstance(scale_bar, str):
-        return Unit(scale_bar)
+        return scale_bar
     known = None if scale_bar is False else unit_of(shapes)
     if scale_bar and known is None:
         raise ShapeInputError(
@@ -59,13 +38,13 @@ def strip_height() -> float:
     return (1.3 * text_size() + 8) / 72
 
 
-def draw_scale_bar(ax: "Axes", unit: Unit, longest: float, right: float, y: float) -> None:
+def draw_scale_bar(ax: "Axes", unit: str, longest: float, right: float, y: float) -> None:
     """Draw a bar of a round length, at most `longest` in the units of the axes, that ends at `right`."""
-    length = round_length(longest * unit.per_coordinate)
-    left = right - length / unit.per_coordinate
+    length = round_length(longest)
+    left = right - length
     ax.plot([left, right], [y, y], color="black", linewidth=1.5, solid_capstyle="butt", gid="scale bar")
     ax.annotate(
-        literal(f"{length:g} {unit.name}"),
+        literal(f"{length:g} {unit}"),
         ((left + right) / 2, y),
         xytext=(0, -2.5),
         textcoords="offset points",
@@ -80,8 +59,3 @@ def round_length(longest: float) -> float:
     """Return the largest of 1, 2 or 5 times a power of ten that is at most `longest`."""
     power = 10.0 ** np.floor(np.log10(longest))
     return float(max(step * power for step in (1, 2, 5) if step * power <= longest * (1 + 1e-9)))
-
-
-def _only_value(column: Any) -> str | None:
-    names = {str(value) for value in column.tolist()}
-    return names.pop() if len(names) == 1 and "" not in names else None

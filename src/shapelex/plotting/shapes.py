@@ -16,7 +16,7 @@ from shapelex.plotting.drawing import Points, draw_shape, faintness, spread_rows
 from shapelex.plotting.galleries import draw_gallery
 from shapelex.plotting.models import refuse_model
 from shapelex.plotting.poses import Pose, pose_rotations
-from shapelex.plotting.scale_bars import Unit, draw_scale_bar, resolve_unit, strip_height
+from shapelex.plotting.scale_bars import draw_scale_bar, resolve_unit, strip_height
 from shapelex.plotting.style import styled, text_size
 from shapelex.shapes.opening import read_configurations
 from shapelex.spaces import Space
@@ -194,7 +194,7 @@ def _draw_side_by_side(
     rows: IntArray,
     coloring: Coloring | None,
     labels: Sequence[str] | None,
-    unit: Unit | None,
+    unit: str | None,
     n_columns: int | None,
     points: Points,
     line: dict[str, Any],
@@ -246,7 +246,7 @@ def _draw_category_means(ax: "Axes", centered: ComplexArray, space: Space, color
         draw_shape(ax, size * mean, space, zorder=3, linewidth=1.8, **coloring.looks[int(rows[0])])
 
 
-def _add_bar_below(ax: "Axes", unit: Unit | None, curves: ComplexArray) -> None:
+def _add_bar_below(ax: "Axes", unit: str | None, curves: ComplexArray) -> None:
     if unit is None:
         return
     height = float(np.ptp(curves.imag))

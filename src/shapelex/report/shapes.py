@@ -1,6 +1,6 @@
 """What the caller says about the shapes: names, labels, times."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_positive, name_rows
 from shapelex.coding.codes import shape_columns
 from shapelex.exceptions import ShapeInputError
+from shapelex.sequences.timing import moments_of
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import Column, column_from_values, frame_rates
 from shapelex.shapes.identity import unique_ids
@@ -120,7 +121,10 @@ def read_shapes(
         labels = _first_given(labels, getattr(X, "labels", None))
         sequence = _first_given(sequence, getattr(X, "sequence", None))
         if frames is None and sequence is not None:
-            frames, has_times = _frames_in(getattr(X, "metadata", None))
+            moments = moments_of(X, None, sequence)
+            sequence, frames = moments.sequence, moments.frames
+            has_times = moments.seconds is not None and np.asarray(frames).dtype.kind == "f"
+            notes = (*notes, *moments.remarks)
         rates = frame_rates(X.metadata) if isinstance(X, ShapeSet) else None
         space.check_space_of(X, "X")
         X = X.configurations
@@ -152,19 +156,6 @@ def read_shapes(
 
 def _first_given(first: Any, second: Any) -> Any:
     return second if first is None else first
-
-
-def _frames_in(metadata: Any) -> tuple[Any, bool]:
-    """Return the column of frames that a set has, if all of it can be used, and whether these are times."""
-    for name in ("frame", "frames", "time", "t"):
-        column = np.asarray(metadata.get(name) if isinstance(metadata, Mapping) else None)
-        if column.dtype.kind not in "iuf" or not np.isfinite(column).all():
-            continue
-        # A frame that is not known is −1.
-        if name.startswith("frame") and (column < 0).any():
-            continue
-        return column, not name.startswith("frame")
-    return None, False
 
 
 def _as_texts(values: Any, n_shapes: int, name: str) -> list[str]:

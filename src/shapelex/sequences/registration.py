@@ -21,6 +21,10 @@ ANCHOR = 0.1
 _MAX_ITER = 10
 # A curve is taken to be reversed where that halves the distance to the frame before.
 _CLEARLY_CLOSER = 0.5
+# Squared distance between frames of which one may have turned.
+_FAR = 0.1
+# Centers nearer to 0 than this share of the norm are rounding.
+_CENTERED = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,13 +73,20 @@ def register_sequence(
     space: Space | None = None,
     frames: ArrayLike | None = None,
     sequence: ArrayLike | None = None,
+    *,
+    to: str | ArrayLike = "mean",
+    direction: bool = True,
+    reflection: bool = False,
+    random_state: int = 0,
 ) -> SequenceRegistration:
     """Give the outlines of time series start points that follow the motion.
 
     Registered one by one, outlines that are nearly symmetric change their start point from frame to frame. Here the
     start points ``s_t`` of each series minimize ``Σ_t d²(z_t, z_(t−1)) / g_t + 0.1 Σ_t d²(z_t, mean)``, with full
-    Procrustes distances ``d`` and gaps of ``g_t`` steps of time. The distances of all start points are computed by FFT,
-    and the minimum is found by dynamic programming; this takes turns with a new mean. Directions are those of
+    Procrustes distances ``d`` and gaps of ``g_t`` steps of time. Outlines that are not centered do not turn by more
+    than a quarter from frame to frame, unless they are far from each other otherwise: so heads and tails that look
+    alike are told apart by where they are. The distances of all start points are computed by FFT, and the minimum is
+    found by dynamic programming; this takes turns with a new mean, if none is given. Directions are those of
     :func:`shapelex.register`.
 
     Open curves have no start point: their ends are exchanged where they swapped between two frames, that is, where the
@@ -92,6 +103,8 @@ def register_sequence(
     frames, sequence : array_like, shape (n_shapes,), optional
         Frame or time, and series, of each shape, see :func:`~shapelex.sequences.encode_sequence`; by default those of a
         set.
+    to, direction, reflection, random_state
+        For closed outlines, as in :func:`shapelex.register`; `to` is one target, or the mean.
 
     Returns
     -------
@@ -121,9 +134,11 @@ def register_sequence(
     time = find_timing(X, len(configurations), frames, sequence).time
     step_before = _steps(configurations, time, space)
     if space.closed:
-        found: Registration | None = register(X if hasattr(X, "preparation") else configurations, space)
+        given = X if hasattr(X, "preparation") else configurations
+        options: dict[str, Any] = {"direction": direction, "reflection": reflection, "random_state": random_state}
+        found: Registration | None = register(given, space, to, **options)
         assert found is not None
-        changes, target, slippage, n_iter, converged = _follow(found, time, space)
+        changes, target, slippage, n_iter, converged = _follow(found, time, space, to_mean=isinstance(to, str))
         remarks: tuple[str, ...] = ()
     else:
         is_reversed, remarks = _mend_swaps(configurations, time, space)
@@ -152,21 +167,26 @@ def register_sequence(
     )
 
 
-def _follow(found: Registration, time: TimeOrder, space: Space) -> tuple[Changes, ComplexArray, FloatArray, int, bool]:
+def _follow(
+    found: Registration, time: TimeOrder, space: Space, *, to_mean: bool
+) -> tuple[Changes, ComplexArray, FloatArray, int, bool]:
     """Move the start points of outlines that were registered one by one so that they follow each other."""
     order, starts = time.order, time.steps == 0
     preshapes = space.preshape(found.configurations[order])
     search = CyclicSearch(space, start=True, direction=False, reflection=False)
     n_points, spectra = search.n_points, search.spectra(preshapes)
     before = np.concatenate([preshapes[:1], preshapes[:-1]])
-    to_previous = _all_distances(search, spectra, before) / np.maximum(time.steps, 1)[:, None]
+    # Outlines around 0 were centered, and perhaps aligned, so that how they lie has no meaning.
+    is_placed = bool((np.abs(space.center(found.configurations)) > _CENTERED * space.norm(found.configurations)).any())
+    (products,) = search.products(spectra, before)
+    to_previous = _steps_to_starts(products, is_placed) / np.maximum(time.steps, 1)[:, None]
     target, shift = space.preshape(found.target), np.zeros_like(order)
     n_iter, converged = found.n_iter, False
     for _ in range(_MAX_ITER):
         n_iter += 1
         to_target = _all_distances(search, spectra, target[None])
         followed = follow_shifts(ANCHOR * to_target, to_previous, starts)
-        target = mean_preshape([space.roll(preshapes, followed)], space)
+        target = mean_preshape([space.roll(preshapes, followed)], space) if to_mean else target
         converged = bool((followed == shift).all())
         shift = followed
         if converged:
@@ -211,6 +231,17 @@ def follow_shifts(to_target: FloatArray, to_previous: FloatArray, starts: BoolAr
         shifts[t] = state
         state = int(pointers[t, state])
     return shifts
+
+
+def _steps_to_starts(products: ComplexArray, is_placed: bool) -> FloatArray:
+    """Return the squared distances to the frame before for all start points.
+
+    Outlines that have a place do not turn by more than a quarter, unless they are far from each other otherwise.
+    """
+    squares = np.maximum(1 - np.abs(products.astype(np.complex128)) ** 2, 0)
+    kept = np.where(products.real >= 0, squares, 1) if is_placed else squares
+    turns = (squares.min(axis=1) < _CLEARLY_CLOSER**2 * kept.min(axis=1)) & (kept.min(axis=1) > _FAR)
+    return np.where(turns[:, None], squares, kept)
 
 
 def _all_distances(search: CyclicSearch, spectra: ComplexArray, targets: ComplexArray) -> FloatArray:

@@ -12,6 +12,9 @@ from shapelex.exceptions import ParameterError
 from shapelex.shapes.columns import FPS, as_column, frame_rates
 from shapelex.shapes.time_order import TimeOrder
 
+_NAMED = 5
+_MOST_FRAMES = 2**53
+
 
 @dataclass(frozen=True, eq=False)
 class Timing:
@@ -77,6 +80,7 @@ def _column_rate(metadata: Any) -> tuple[float | None, list[str]]:
 def _rate(time: TimeOrder, seconds: FloatArray) -> float | None:
     """Return the usual number of frames per second."""
     steps = np.diff(seconds[time.order])[time.is_next[1:]]
+    steps = steps[np.isfinite(steps)]
     usual = float(np.median(steps)) if len(steps) else 0.0
     return 1 / usual if usual > 0 else None
 
@@ -93,8 +97,8 @@ class Moments(NamedTuple):
 def moments_of(X: Any, frames: ArrayLike | None = None, sequence: ArrayLike | None = None) -> Moments:
     """Return when shapes were recorded: what the caller gave, else what a set has in its columns.
 
-    The columns of a set are ``sequence``, ``frame`` (whole numbers from 0; −1 where unknown) and ``time`` (seconds).
-    Frames that are no integers are times in seconds.
+    The columns of a set are ``sequence``, ``frame`` (whole numbers from 0; −1 where unknown) and ``time`` (seconds). A
+    shape of which neither is known belongs to no series. Frames that are no integers are times in seconds.
     """
     metadata = getattr(X, "metadata", {})
     if sequence is None:
@@ -103,19 +107,38 @@ def moments_of(X: Any, frames: ArrayLike | None = None, sequence: ArrayLike | No
     if frames is not None:
         is_seconds = np.asarray(frames).dtype.kind == "f"
         return Moments(sequence, frames, frames if is_seconds else None, ())
-    seconds, found = _finite_column(metadata, "time"), _finite_column(metadata, "frame")
-    if found is not None and bool((found < 0).any()):
-        told = "Some frames are unknown (−1): the rows of a series were taken to be in the order of time."
-        return Moments(sequence, seconds, seconds, () if seconds is not None else (told,))
-    return Moments(sequence, seconds if found is None else found, seconds, ())
+    seconds, found = _known_moments(metadata, "time"), _known_moments(metadata, "frame")
+    if found is None or (seconds is not None and np.isnan(found).sum() > np.isnan(seconds).sum()):
+        found = seconds
+    if found is None:
+        return Moments(sequence, None, None, ())
+    is_unknown = np.isnan(found)
+    remarks = []
+    if is_unknown.any():
+        series = np.zeros(len(found), dtype=np.int64) if sequence is None else np.asarray(sequence)
+        sequence = np.where(is_unknown, "" if series.dtype.kind == "U" else -1, series)
+        found = np.where(is_unknown, -1, found)
+        ids = np.asarray(getattr(X, "ids", np.arange(len(found)).astype(str))[:])[is_unknown].tolist()
+        named = ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
+        subject = "1 shape has" if len(ids) == 1 else f"{len(ids)} shapes have"
+        remarks.append(f"{subject} no time, or one that is no number, and was left out of its series: {named}.")
+    if found is not seconds and (found == np.rint(found)).all() and found.max() < _MOST_FRAMES:
+        found = found.astype(np.int64)
+    return Moments(sequence, found, seconds, tuple(remarks))
 
 
-def _finite_column(metadata: Any, name: str) -> np.ndarray[Any, Any] | None:
-    """Return a column of numbers of a set, read as a whole; None where it has none, or some are not finite."""
+def _known_moments(metadata: Any, name: str) -> FloatArray | None:
+    """Return a column of times, read as a whole, with NaN where one is unknown; None where none is known."""
     if name not in metadata:
         return None
     column = np.asarray(metadata[name][:])
-    return column if column.dtype.kind in "iuf" and bool(np.isfinite(column).all()) else None
+    if column.dtype.kind not in "iufU":
+        return None
+    import pandas as pd
+
+    moments = pd.to_numeric(pd.Series(column.tolist()), errors="coerce").to_numpy(dtype=np.float64, copy=True)
+    moments[~np.isfinite(moments) | ((moments < 0) & (name == "frame"))] = np.nan
+    return None if np.isnan(moments).all() else moments
 
 
 def find_time_order(n_shapes: int, frames: ArrayLike | None = None, sequence: ArrayLike | None = None) -> TimeOrder:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from shapelex._typing import ComplexArray
+from shapelex._typing import BoolArray, ComplexArray
 from shapelex.exceptions import PreparationError
 from shapelex.shapes.columns import read_only_view
 
@@ -18,6 +18,8 @@ _POINTS = {
     "arc length": "points at equal steps of arc length",
     "least squares": "curves fitted by least squares",
 }
+_LEFT_OUT = {"border": "at the border of the image", "holes": "with holes"}
+_MOST_STRAY, _STRAY_SHARE = 10, 0.05
 _SAME_MEAN = 1e-6
 _FLAGS = {
     "start": "start point",
@@ -42,6 +44,8 @@ class Preparation:
         What the registration could change, as in :func:`shapelex.register`.
     is_recorded : bool, default True
         False for files of versions that did not record the preparation.
+    left_out : tuple of {"border", "holes"}
+        Kinds of objects of masks that were left out: at the border of the image, with holes.
 
     Examples
     --------
@@ -58,6 +62,7 @@ class Preparation:
     reflection: bool = False
     subsample: bool = False
     is_recorded: bool = True
+    left_out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.mean is not None:
@@ -83,7 +88,8 @@ class Preparation:
         if not self.is_recorded:
             return "preparation not recorded"
         parts = [] if self.resampling is None else [_POINTS[self.resampling]]
-        return ", ".join([*parts, self._registration_words()])
+        left_out = [f"without objects {_LEFT_OUT[one]}" for one in self.left_out]
+        return ", ".join([*parts, self._registration_words(), *left_out])
 
     def _registration_words(self) -> str:
         """Return whether the outlines were registered, and what that could change, in words."""
@@ -138,7 +144,8 @@ class Preparation:
         if self.mean is not None:
             points = np.stack([self.mean.real, self.mean.imag], axis=1).tolist()
             registration = {"mean": points, **{name: getattr(self, name) for name in _FLAGS}}
-        return {"resampling": self.resampling, "registration": registration}
+        left_out = {"left_out": list(self.left_out)} if self.left_out else {}
+        return {"resampling": self.resampling, "registration": registration, **left_out}
 
 
 # Preparation of sets and models in files of versions that did not record it.
@@ -163,8 +170,11 @@ def preparation_of_header(header: Any, n_coordinates: int) -> Preparation | None
         resampling, registration = value["resampling"], value["registration"]
         if resampling is not None and resampling not in _POINTS:
             raise ValueError(f"resampling {resampling!r} is not known")
+        left_out = tuple(value.get("left_out", ()))
+        if not set(left_out) <= set(_LEFT_OUT):
+            raise ValueError(f"left_out {left_out!r} is not known")
         if registration is None:
-            return Preparation(resampling)
+            return Preparation(resampling, left_out=left_out)
         flags = {name: registration[name] for name in _FLAGS}
         points = np.array(registration["mean"], dtype=np.float64)
         if points.shape != (n_coordinates, 2) or not np.isfinite(points).all():
@@ -173,7 +183,7 @@ def preparation_of_header(header: Any, n_coordinates: int) -> Preparation | None
             raise ValueError(f"{', '.join(_FLAGS)} must be true or false")
     except (TypeError, KeyError, ValueError) as error:
         raise ValueError(f"its preparation is damaged ({error})") from error
-    return Preparation(resampling, points[:, 0] + 1j * points[:, 1], **flags)
+    return Preparation(resampling, points[:, 0] + 1j * points[:, 1], **flags, left_out=left_out)
 
 
 def join_preparations(preparations: Iterable[Preparation | None]) -> Preparation | None:
@@ -193,4 +203,22 @@ def join_preparations(preparations: Iterable[Preparation | None]) -> Preparation
             )
     if not all(one.is_recorded for one in known):
         return UNRECORDED
-    return first if all(one.resampling == first.resampling for one in known) else replace(first, resampling=None)
+    left_out = tuple(one for one in first.left_out if all(one in other.left_out for other in known))
+    is_same = all(one.resampling == first.resampling for one in known)
+    return replace(first, resampling=first.resampling if is_same else None, left_out=left_out)
+
+
+def left_out_rows(shapes: Any, left_out: Iterable[str]) -> BoolArray:
+    """Return which shapes of a set are objects of masks of the kinds that were left out of another set."""
+    found: BoolArray = np.zeros(len(shapes), dtype=bool)
+    columns = {"border": ("touches_border",), "holes": ("hole_area", "area")}
+    for kind in left_out:
+        if set(columns[kind]) <= set(shapes.metadata):
+            values = [np.asarray(shapes.metadata[name][:]) for name in columns[kind]]
+            found |= values[0] == 1 if kind == "border" else has_hole(*values)
+    return found
+
+
+def has_hole(hole_area: Any, area: Any) -> Any:
+    """Tell whether the holes of objects are more than a few stray pixels."""
+    return (hole_area >= _MOST_STRAY) | (hole_area > _STRAY_SHARE * area)

@@ -195,12 +195,15 @@ class ShapeInput(Columns):
         What a reader of the results should know.
     has_given_sizes : bool
         Whether ``size`` is a column of the table, not the centroid size of the shapes.
+    lacks_scale : bool
+        Whether the shapes come from files that do not say what their lengths are.
     """
 
     configurations: ComplexArray
     space: Space
     remarks: tuple[str, ...] = field(default=())
     has_given_sizes: bool = False
+    lacks_scale: bool = False
 
     def use(
         self, needed: "Mapping[str, pd.Series]", aligned: bool = False, unit: Any = None, strata: Any = None
@@ -254,7 +257,8 @@ def read_input(shapes: Any, data: Any = None, name: str = "shapes") -> ShapeInpu
 
     columns = pd.DataFrame({SIZE: sizes, **own, **given})
     roles = shapes.roles if isinstance(shapes, ShapeSet) else None
-    return ShapeInput(columns, configurations, opened.space, tuple(remarks), SIZE in given, roles=roles)
+    lacks_scale = "files" in getattr(shapes, "provenance", {}) and not {"units", "applied_scale"} & set(columns)
+    return ShapeInput(columns, configurations, opened.space, tuple(remarks), SIZE in given, lacks_scale, roles=roles)
 
 
 def tangent_rows(configurations: ComplexArray, space: Space) -> tuple[FloatArray, ComplexArray]:

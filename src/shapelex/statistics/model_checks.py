@@ -22,13 +22,17 @@ RESIDUALS = "residuals"
 # and that are smaller than those of any species.
 _ROUNDING, _SMALL = 1e-6, 0.01
 _TRUE_SIZES = "centroid_size"
+_NO_SCALE = (
+    f"{SIZE!r} is in the units of the coordinates, and no scale of the shapes is known: if they were digitized at "
+    "different magnifications, sizes cannot be compared. TPS files tell it by SCALE, images by the size of a pixel."
+)
 
 
 def check_sizes(given: ShapeInput, sizes: FloatArray) -> list[str]:
-    """Return a remark on centroid sizes that hardly vary, and refuse those that vary by rounding only."""
+    """Return remarks on centroid sizes without a scale or that hardly vary; refuse those that vary by rounding only."""
     average, spread = float(sizes.mean()), float(np.ptp(sizes))
     if spread >= _SMALL * average:
-        return []
+        return [_NO_SCALE] if given.lacks_scale else []
     known = f", here perhaps the column {_TRUE_SIZES!r}" if _TRUE_SIZES in given.columns else ""
     use = f"use the sizes before scaling{known}"
     if spread <= _ROUNDING * average:

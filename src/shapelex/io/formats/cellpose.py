@@ -1,17 +1,22 @@
-"""Outlines of Cellpose as text: ``NAME_cp_outlines.txt`` comes in, one record for each region goes out.
+"""Outlines of Cellpose as text, a record for each region, and the masks in its ``NAME_seg.npy`` files.
 
-A line holds the border pixels of one region as ``x,y,x,y,…`` with y down; the number of the line is the rank of its
-label. Regions that have no outline are blank lines.
+A line of ``NAME_cp_outlines.txt`` holds the border pixels of one region as ``x,y,x,y,…`` with y down; the number of the
+line is the rank of its label. Regions that have no outline are blank lines.
 """
 
+import io
+import math
+import pickle
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.regions import to_complex
+from shapelex.io.guards import read_bytes, refusing
 from shapelex.io.numbers import parse_number
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.text_file import open_text
@@ -56,3 +61,36 @@ def read_records(path: Path, *, y_down: bool = True) -> Iterator[Record | BadRec
     if n_blank:
         text = "left out, since Cellpose found no outline; a label image (*_cp_masks.tif) has these regions too."
         yield Remark(f"{n_blank} of {n_regions} regions", text)
+
+
+def read_masks(path: Path) -> np.ndarray[Any, Any]:
+    """Return the label image in a ``_seg.npy`` file, which is a pickled dict; nothing that is pickled is called."""
+    stream = io.BytesIO(read_bytes(path))
+    with refusing(path, "masks of Cellpose"):
+        np.lib.format.read_magic(stream)
+        np.lib.format.read_array_header_1_0(stream)
+        found = _Unpickler(stream).load()._state[4][0]["masks"]
+        _, shape, dtype, is_fortran, content = found._state
+        kind = np.dtype(dtype._arguments[0]).newbyteorder(dtype._state[1])
+        if kind.kind not in "iu" or math.prod(shape) * kind.itemsize != len(content):
+            raise ValueError(f"its masks are {kind} {shape}")
+        masks = np.frombuffer(content, kind).reshape(shape, order="F" if is_fortran else "C")
+        return masks.astype(kind.newbyteorder("="))
+
+
+class _Unpickler(pickle._Unpickler):
+    """Reads a pickle in which everything but numbers, texts and containers is an object that only keeps its parts."""
+
+    # It would take memory for as many bytes as it declares.
+    dispatch: ClassVar = {**pickle._Unpickler.dispatch}
+    del dispatch[pickle.BYTEARRAY8[0]]
+
+    def find_class(self, _module: str, _name: str) -> Any:
+        class Part:
+            def __init__(self, *arguments: Any) -> None:
+                self._arguments = arguments
+
+            def __setstate__(self, state: Any) -> None:
+                self._state = state
+
+        return Part

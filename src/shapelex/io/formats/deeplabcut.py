@@ -25,7 +25,7 @@ from shapelex.io.formats.csv import TextTable, text_lines
 from shapelex.io.formats.hdf5 import check_size, follow, opens_as_hdf5, read_values
 from shapelex.io.formats.hdf5_text import attributes_of, check_text
 from shapelex.io.formats.time_series import check_max_gap, series_records
-from shapelex.io.guards import read_head
+from shapelex.io.guards import read_head, refusing
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.text_file import open_text
 
@@ -126,13 +126,8 @@ def check_options(likelihood: float | None, max_gap: int | None) -> None:
 def read_hdf5(path: Path, read: Callable[["h5py.File", Path], T], program: str) -> T:
     """Return what `read` finds in an HDF5 file of a program; all that goes wrong with damaged bytes is one error."""
     h5py = load_library("h5py", "h5py", f"Reading {program} files in HDF5")
-    try:
-        with h5py.File(path, "r") as file:
-            return read(file, path)
-    except ShapeFileError:
-        raise
-    except Exception as error:  # h5py raises nearly anything on damaged bytes
-        raise ShapeFileError(f"{path} cannot be read as a {program} file: {error}.") from error
+    with refusing(path, f"a {program} file"), h5py.File(path, "r") as file:
+        return read(file, path)
 
 
 def pose_records(

@@ -10,6 +10,7 @@ from shapelex._validation import check_flag
 from shapelex.exceptions import ShapeFileError
 from shapelex.files.sheet_file import read_rows, rows_as_frame, write_sheet
 from shapelex.io.formats.frames import frame_records, set_frame
+from shapelex.io.guards import refusing
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import looks_like_names
 from shapelex.shapes import ShapeSet
@@ -64,16 +65,12 @@ def read_sheet(
     if header is not None:
         check_flag(header, format_option("header"))
     load_openpyxl()
-    try:
+    with refusing(path, "an Excel workbook"):
         rows = read_rows(path, sheet)
         if not rows:
             raise ShapeFileError(f"{path}: it holds no values.")
         cells = rows_as_frame([row for _, row in rows], header=None, dtype=object).set_axis([row for row, _ in rows])
         cells = cells.dropna(how="all")
-    except ShapeFileError:
-        raise
-    except Exception as error:  # zipfile and openpyxl raise nearly anything on damaged bytes
-        raise ShapeFileError(f"{path} is no Excel workbook that can be read: {error}") from error
     if not len(cells):
         raise ShapeFileError(f"{path}: it holds no values.")
     if columns is not None and len(columns) != cells.shape[1]:

@@ -13,9 +13,10 @@ from shapelex._extras import load_pyarrow
 from shapelex._messages import format_option
 from shapelex._typing import ColumnLayout
 from shapelex._validation import check_choice
-from shapelex.exceptions import ShapeFileError, reason_of
+from shapelex.exceptions import ShapeFileError
 from shapelex.files.provenance import KEY
 from shapelex.files.table_file import parquet_parts
+from shapelex.io.guards import refusing
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import LAYOUTS, TableLayout, is_known_name
 from shapelex.io.table_shapes import Chunk, Table, parse_chunk, table_records
@@ -58,15 +59,16 @@ def write_set(shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved") -
 def parquet_frames(path: Path) -> Frames:
     """Yield the parts of a Parquet file with the numbers of their rows."""
     n_rows = 0
-    try:
+    with refusing(path, "a Parquet file"):
         for part in parquet_parts(path, is_held=False):
+            for column in part.schema:
+                if load_pyarrow().types.is_nested(column.type):
+                    raise ShapeFileError(
+                        f"{path}: its column {column.name!r} holds {column.type}, several values in a cell: split it "
+                        "into columns, or leave it out."
+                    )
             yield part.to_pandas(), range(n_rows, n_rows + part.num_rows)
             n_rows += part.num_rows
-    except (FileNotFoundError, ImportError, PermissionError, MemoryError, ShapeFileError):
-        raise
-    # A damaged description of the columns raises whatever the conversion to pandas does.
-    except Exception as error:
-        raise ShapeFileError(f"{path} is no Parquet file that can be read: {reason_of(error)}") from error
 
 
 def frame_records(

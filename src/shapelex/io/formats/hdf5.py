@@ -25,7 +25,7 @@ from shapelex.files.guards import LARGE_RATIO
 from shapelex.io.formats.frame_rates import as_rate
 from shapelex.io.formats.hdf5_text import attributes_of
 from shapelex.io.formats.time_series import block_records, check_max_gap, series_order
-from shapelex.io.guards import read_head
+from shapelex.io.guards import read_head, refusing
 from shapelex.io.records import Record, Remark
 from shapelex.shapes.columns import FPS
 
@@ -81,7 +81,7 @@ def read_records(
     check_max_gap(max_gap)
     check_axes(axes)
     with ExitStack() as stack:
-        try:
+        with refusing(path, "HDF5"):
             file = stack.enter_context(h5py.File(path, "r"))
             name, found = _choose(file, dataset, path)
             _check_numbers(found, name, path)
@@ -106,10 +106,6 @@ def read_records(
                 stack.close()
             else:
                 blocks = _read_parts(found, shaped, parts, source)
-        except (ShapeFileError, ImportError):
-            raise
-        except Exception as error:  # h5py raises nearly anything on damaged bytes
-            raise ShapeFileError(f"{path} cannot be read as HDF5: {error}.") from error
         if y_down:
             blocks = ((numbers, points.conj()) for numbers, points in blocks)
         closed = None if dataset else False

@@ -18,7 +18,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import ndimage
@@ -26,9 +28,9 @@ from scipy import ndimage
 from shapelex._messages import format_option, marked_text
 from shapelex._typing import IntArray
 from shapelex._validation import check_choice
-from shapelex.exceptions import ShapeInputError
+from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.io import contours
-from shapelex.io.formats.pixels import KEPT_BYTES, MAX_PIXELS, ImageFile, Pixels, border_of
+from shapelex.io.formats.pixels import MAX_PIXELS, ImageFile, Kept, Pixels, border_of
 from shapelex.io.midlines import closes_a_loop, midline_inside, remark_on_loops
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.shapes.columns import FPS
@@ -73,10 +75,12 @@ def read_records(
     which: str = "components",
     min_area: int | None = None,
     border: str = "keep",
+    holes: str = "keep",
     tracked: bool = False,
     midlines: bool = False,
     z: int | None = None,
     channel: int | None = None,
+    pixel_size: float | tuple[float, float] | None = None,
     max_pixels: int = MAX_PIXELS,
 ) -> Iterator[Record | BadRecord | Remark]:
     """Yield a record for each object in each page.
@@ -84,7 +88,7 @@ def read_records(
     Parameters
     ----------
     path : Path
-        A PNG, JPEG or TIFF file.
+        A PNG, JPEG or TIFF file, or a ``_seg.npy`` file of Cellpose.
     kind : {"auto", "binary", "labels", "classes"}, default: "auto"
         What the image is. "classes" makes an object of every component of every value, which becomes its label.
     foreground : {"auto", "bright", "dark"}, default: "auto"
@@ -97,6 +101,9 @@ def read_records(
         Objects of fewer pixels are left out; when not given, those below 5 % of the median area in the file.
     border : {"keep", "drop"}, default: "keep"
         Whether objects that touch the border of the image are read.
+    holes : {"keep", "fill", "drop"}, default: "keep"
+        Whether objects with holes of 10 pixels or of 5 % of their area are read. Outlines are those of the outside; a
+        remark counts such objects, but for "fill".
     tracked : bool, default: False
         Whether an object has the same label in all frames, so that each label is a sequence. Frames are the pages of a
         stack, or the images of a folder by the last number in their names, such as ``mask007.tif``.
@@ -105,28 +112,33 @@ def read_records(
         Objects that close a loop are left out.
     z, channel : int, optional
         Slice and channel to read of a TIFF that has several, counted from 0.
+    pixel_size : float or (float, float), optional
+        Width and height of a pixel, by which outlines are multiplied; when not given, what ImageJ and OME files say.
+        With 1 outlines are in pixels.
     max_pixels : int, default: 50_000_000
         Pages of more pixels are refused: outlines take about 20 bytes of memory for each.
     """
     check_choice(kind, ("auto", "binary", "labels", "classes"), format_option("kind"))
     check_choice(foreground, ("auto", "bright", "dark"), format_option("foreground"))
     check_choice(border, ("keep", "drop"), format_option("border"))
+    check_choice(holes, ("keep", "fill", "drop"), format_option("holes"))
     check_choice(which, ("components", "largest"), format_option("which"))
     if threshold is not None:
         contours.check_threshold(threshold)
     if threshold is not None or foreground != "auto":
         kind = "binary"
     image = ImageFile(path, z=z, channel=channel, as_gray=kind == "binary", max_pixels=max_pixels)
+    size, unit = image.pixel_size, image.unit
+    if pixel_size is not None:
+        size, unit = _check_pixel_size(pixel_size), ""
     counts: Counter[str] = Counter()
     n_in_page: Counter[int] = Counter()
     is_whole = which != "largest"
     try:
         plan = _decide(image, kind, foreground, threshold)
-        numbered = None
-        if plan.kind == "binary" and 4 * plan.n_pixels <= KEPT_BYTES:
-            numbered = list(_number_objects(image, plan, is_whole))
-        pages = numbered or _number_objects(image, plan, is_whole) if is_whole else ()
-        limit = contours.area_limit(min_area, (contours.count_pixels(labels)[1:] for _, _, labels, _ in pages))
+        pages = Kept(partial(_number_objects, image, plan, is_whole))
+        areas = [contours.count_pixels(labels)[1:] for labels, *_ in pages]
+        limit = contours.area_limit(min_area, areas if is_whole else [])
     except ShapeInputError as error:
         yield BadRecord("the image", marked_text(error))
         return
@@ -137,16 +149,16 @@ def read_records(
         return
     n_loops = 0
     n_objects, most_objects = 0, max(_FREE_OBJECTS, path.stat().st_size)
-    for page, group, labels, names in numbered or _number_objects(image, plan, is_whole):
+    for (labels, page, group, names), own_areas in zip(pages, areas, strict=True):
         place = f"page {page}, " if is_stack else ""
         try:
-            n_objects += int((contours.count_pixels(labels)[1:] > 0).sum())
+            n_objects += int(np.count_nonzero(own_areas))
             if n_objects > most_objects:
                 raise ShapeInputError(
                     f"It has {n_objects} objects or more in {path.stat().st_size} bytes: it looks like a pattern."
                 )
             is_one = is_whole and plan.kind != "labels"
-            found = list(contours.outline_objects(labels, names, limit, border, 4, is_one))
+            found = list(contours.outline_objects(labels, names, limit, border, holes, 4, is_one))
             pieces = [report.n_fragments for report, _ in found]
             if kind == "auto" and plan.kind == "labels" and np.median([0, *pieces]) > _MAX_PIECES:
                 raise ShapeInputError(_IN_PIECES)
@@ -156,7 +168,7 @@ def read_records(
             yield BadRecord(f"{place}the image", marked_text(error))
             n_in_page[page] += 1
             continue
-        counts.update(contours.count_objects([report for report, _ in found]))
+        counts.update(contours.count_objects([report for report, _ in found], fills_holes=holes == "fill"))
         found = [(report, outline) for report, outline in found if not report.dropped]
         if midlines:
             n_loops += sum(closes_a_loop(report) for report, _ in found)
@@ -167,12 +179,10 @@ def read_records(
             label = 1 if plan.may_be_labels and len(found) == 1 else report.label
             name = f"{group}:{label}" if group else str(label)
             metadata = report.columns()
-            if image.pixel_size is not None:
-                width, height = image.pixel_size
-                metadata["physical_area"] = report.area * width * height
-                physical = outline.real * width + 1j * outline.imag * height
-                metadata["physical_rms_radius"] = contours.rms_radius(physical)
-                metadata["unit"] = image.unit
+            if size is not None:
+                metadata["physical_area"] = report.area * size[0] * size[1]
+                outline = outline.real * size[0] + 1j * outline.imag * size[1]
+                metadata |= {"physical_rms_radius": contours.rms_radius(outline), "units": unit}
             if image.frame_rate is not None and is_stack:
                 metadata[FPS] = image.frame_rate
             yield Record(
@@ -188,8 +198,9 @@ def read_records(
             )
     left_out = contours.remark_on_objects(counts) + remark_on_loops(n_loops)
     if not n_in_page:
+        # An empty field of view is a result, too.
         why = f"all its objects were left out: {' '.join(left_out)}" if left_out else "no object was found in it."
-        yield BadRecord("the image", why)
+        yield Remark("the image", why)
         return
     if len(n_in_page) < plan.n_pages:
         n_empty = plan.n_pages - len(n_in_page)
@@ -198,8 +209,22 @@ def read_records(
         plan.remarks.append(
             "labels are not followed from page to page; the option tracked=True makes a time series of each label."
         )
+    if pixel_size is None and size is not None:
+        plan.remarks.append(
+            f"outlines are in {unit} ({size[0]:g} x {size[1]:g} for a pixel); the option pixel_size=1 keeps pixels."
+        )
     for text in (*image.remarks, *plan.remarks, *left_out):
         yield Remark("the image", text)
+
+
+def _check_pixel_size(given: Any) -> tuple[float, float]:
+    """Return width and height of a pixel; refuse what is neither one positive number nor two."""
+    sides = given if isinstance(given, tuple | list) else (given, given)
+    if len(sides) != 2 or not all(isinstance(one, int | float) and 0 < one < np.inf for one in sides):
+        raise ParameterError(
+            f"{format_option('pixel_size')} must be a positive number, or width and height of a pixel, got {given!r}."
+        )
+    return float(sides[0]), float(sides[1])
 
 
 @dataclass
@@ -329,18 +354,28 @@ def _check_labels(image: ImageFile, values: Pixels, is_gray: bool, is_gradual: b
 
 def _number_objects(
     image: ImageFile, plan: _Plan, is_whole: bool
-) -> Iterator[tuple[int, str, IntArray, IntArray | None]]:
+) -> Iterator[tuple[IntArray, int, str, IntArray | None]]:
     """Yield the objects of each page, of each class where there are classes, as :func:`contours.as_labels` does."""
     for page, (pixels, _) in enumerate(image):
         if plan.kind == "binary":
             mask = pixels <= plan.threshold if plan.is_inverted else pixels > plan.threshold
-            yield page, "", ndimage.label(mask)[0] if is_whole else mask.view(np.uint8), None
+            yield _components(mask) if is_whole else mask.view(np.uint8), page, "", None
             continue
         labels, names = contours.as_labels(pixels)
         if plan.kind == "labels":
-            yield page, "", labels, names
+            yield labels, page, "", names
             continue
         for number in np.flatnonzero(contours.count_pixels(labels)):
             if number:
                 name = str(number if names is None else names[number])
-                yield page, name, ndimage.label(labels == number)[0], None
+                yield _components(labels == number), page, name, None
+
+
+def _components(mask: Pixels) -> IntArray:
+    """Return the connected components of a mask, numbered from 1; what is around all of them is not looked at."""
+    rows, columns = (np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0))
+    labels = np.zeros(mask.shape, dtype=np.int32)
+    if len(rows):
+        box = slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
+        labels[box] = ndimage.label(mask[box])[0]
+    return labels

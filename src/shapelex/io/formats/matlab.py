@@ -27,7 +27,7 @@ from shapelex.files.guards import FREE_BYTES, MAX_RATIO
 from shapelex.io.formats.frame_rates import as_rate
 from shapelex.io.formats.hdf5 import PointAxes, check_axes, follow, read_values
 from shapelex.io.formats.time_series import check_max_gap, series_records
-from shapelex.io.guards import read_bytes
+from shapelex.io.guards import read_bytes, refusing
 from shapelex.io.records import Record, Remark
 from shapelex.shapes.columns import FPS
 
@@ -68,7 +68,7 @@ def read_records(
     check_max_gap(max_gap)
     check_axes(axes)
     source = f"{path}: {variable}"
-    try:
+    with refusing(path, "a MATLAB file"):
         with path.open("rb") as file:
             header = file.read(_HEADER)
         known = {b"MATLAB 7.3": _read_version_7_3, b"MATLAB 5.0": _read_version_5}
@@ -80,10 +80,6 @@ def read_records(
             points = _from_columns(found["x"], found["y"], source)
         else:
             points = PointAxes.find(found.dtype, found.shape, source, axes).as_rows(found)
-    except (ShapeFileError, ImportError):
-        raise
-    except Exception as error:  # h5py raises nearly anything on damaged bytes
-        raise ShapeFileError(f"{path} cannot be read as a MATLAB file: {error}.") from error
     try:
         rate = as_rate(read_variable(path, _RATE))
     except Exception:  # files of other programs have no such variable, or something else under its name

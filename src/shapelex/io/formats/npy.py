@@ -1,17 +1,16 @@
 """One array of shapes as ``.npy``: complex (n_shapes, n_coordinates), or real (n_shapes, n_points, 2)."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, get_args
 
 import numpy as np
 
-from shapelex._messages import format_option, marked_text
+from shapelex._messages import format_option
 from shapelex._typing import ColumnLayout
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
 from shapelex.files.archive import read_array
+from shapelex.io.guards import refusing
 from shapelex.io.stored_shapes import landmarks_in_file
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks, from_columns
@@ -21,7 +20,7 @@ def read_set(path: Path, layout: ColumnLayout | None = None) -> ShapeSet:
     """Return the shapes of an array; `layout` says what the columns of a real 2-D array are."""
     if layout is not None:
         check_choice(layout, get_args(ColumnLayout), format_option("layout"))
-    with path.open("rb") as stream, _refusing(path):
+    with path.open("rb") as stream, refusing(path, "shapes"):
         array = read_array(stream, path.stat().st_size)
         if layout is None and array.ndim == 2 and array.dtype.kind in "iuf":
             raise ShapeFileError(
@@ -35,20 +34,8 @@ def read_set(path: Path, layout: ColumnLayout | None = None) -> ShapeSet:
 
 def open_set(path: Path) -> ShapeSet:
     """Return the shapes of an array that stays in its file."""
-    with _refusing(path):
+    with refusing(path, "shapes"):
         return landmarks_in_file(np.load(path, mmap_mode="r", allow_pickle=False), path)
-
-
-@contextmanager
-def _refusing(path: Path) -> Iterator[None]:
-    """Turn the errors of NumPy's header parser, which raises almost anything on hostile bytes, into ours."""
-    try:
-        yield
-    except (FileNotFoundError, PermissionError, MemoryError):
-        raise
-    except Exception as error:
-        reason = " ".join(marked_text(error).split()).rstrip(".")
-        raise ShapeFileError(f"{path} cannot be read as shapes: {reason}.") from error
 
 
 def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:

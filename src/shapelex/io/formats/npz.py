@@ -17,10 +17,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from shapelex._validation import points_to_complex
-from shapelex.exceptions import ShapeFileError, reason_of
 from shapelex.files.archive import Arrays, encode_header, open_array, read_archive
 from shapelex.files.atomic import put_in_place, work_folder
 from shapelex.files.guards import MAX_BYTES, zip_members
+from shapelex.io.guards import refusing
 from shapelex.io.stored_shapes import header_of, parts_of_header
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import METADATA, in_file
@@ -43,19 +43,17 @@ _HELD_BYTES = 1 << 24
 
 def read_set(path: Path) -> ShapeSet:
     """Return the set that a file holds."""
-    parts = _read_parts(path, mapped=False)
-    try:
+    with refusing(path, "shapes"):
+        parts = _read_parts(path, mapped=False)
         points, ids = parts.pop("points"), parts.pop("ids")
         rows = points if points.dtype.kind == "c" else points_to_complex(points)
         return ShapeSet(rows, **parts)._with_any_ids(ids)
-    except (ValueError, TypeError) as error:
-        raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
 
 
 def open_set(path: Path) -> ShapeSet:
     """Return the set that a file holds, where it is: its arrays are mapped, except for those that are compressed."""
-    parts = _read_parts(path, mapped=True)
-    try:
+    with refusing(path, "shapes"):
+        parts = _read_parts(path, mapped=True)
         points = parts.pop("points")
         as_complex = {np.dtype(np.float32): np.complex64, np.dtype(np.float64): np.complex128}.get(points.dtype)
         if as_complex is not None and points.flags.c_contiguous:
@@ -66,8 +64,6 @@ def open_set(path: Path) -> ShapeSet:
             parts[own] = in_file(parts[own], name, role=own)
         parts["metadata"] = {own: in_file(column, name) for own, column in parts["metadata"].items()}
         return ShapeSet(FileShapes(points, parts["space"], name), **parts)
-    except (ValueError, TypeError) as error:
-        raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
 
 
 def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:
@@ -123,29 +119,23 @@ def _read_parts(path: Path, *, mapped: bool) -> dict[str, Any]:
     """Return ``points`` and the arguments of the set that a file holds."""
     # What is not compressed may be as large as it is.
     limit = max(MAX_BYTES, path.stat().st_size)
-    try:
-        header, arrays = read_archive(path, lambda archive: zip_members(archive, path, limit), mapped=mapped)
-        told = parts_of_header(header, arrays) if header else {}
-        if "points" not in arrays:
-            named = ", ".join(sorted(arrays)[:8]) or "nothing"
-            raise ValueError(f'it has no array "points" of shape (n_shapes, n_points, 2), but {named}')
-        points = arrays.pop("points")
-        if points.size == 0:
-            raise ValueError(f"it holds no shape: its points have shape {points.shape}")
-        is_complex = points.dtype.kind == "c" and points.ndim == 2
-        if not is_complex and (points.dtype.kind not in "iuf" or points.ndim != 3 or points.shape[2] != 2):
-            raise ValueError(
-                f'"points" must be numbers of shape (n_shapes, n_points, 2), got dtype {points.dtype}, shape '
-                f"{points.shape}"
-            )
-        if not header:
-            return {"points": points, **_from_plain_arrays(points, arrays)}
-        told["metadata"] = {name: arrays[key] for name, key in told["metadata"].items()}
-        return {"points": points, **{name: arrays.get(name) for name in _COLUMNS}, **told}
-    except ShapeFileError:
-        raise
-    except (ValueError, LookupError, TypeError, OverflowError, AttributeError) as error:
-        raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
+    header, arrays = read_archive(path, lambda archive: zip_members(archive, path, limit), mapped=mapped)
+    told = parts_of_header(header, arrays) if header else {}
+    if "points" not in arrays:
+        named = ", ".join(sorted(arrays)[:8]) or "nothing"
+        raise ValueError(f'it has no array "points" of shape (n_shapes, n_points, 2), but {named}')
+    points = arrays.pop("points")
+    if points.size == 0:
+        raise ValueError(f"it holds no shape: its points have shape {points.shape}")
+    is_complex = points.dtype.kind == "c" and points.ndim == 2
+    if not is_complex and (points.dtype.kind not in "iuf" or points.ndim != 3 or points.shape[2] != 2):
+        raise ValueError(
+            f'"points" must be numbers of shape (n_shapes, n_points, 2), got dtype {points.dtype}, shape {points.shape}'
+        )
+    if not header:
+        return {"points": points, **_from_plain_arrays(points, arrays)}
+    told["metadata"] = {name: arrays[key] for name, key in told["metadata"].items()}
+    return {"points": points, **{name: arrays.get(name) for name in _COLUMNS}, **told}
 
 
 def _from_plain_arrays(points: np.ndarray[Any, Any], arrays: Arrays) -> dict[str, Any]:

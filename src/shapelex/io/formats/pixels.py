@@ -10,7 +10,8 @@ import contextlib
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,9 @@ from shapelex._extras import load_library
 from shapelex._messages import format_option
 from shapelex._validation import check_count
 from shapelex.exceptions import ShapeFileError
+from shapelex.io.formats.cellpose import read_masks
 from shapelex.io.formats.frame_rates import rate_of_step
-from shapelex.io.guards import read_head
+from shapelex.io.guards import read_head, refusing
 
 Pixels = np.ndarray[Any, Any]
 
@@ -46,6 +48,58 @@ _TILE_WIDTH, _TILE_HEIGHT = 322, 323
 _AXES = {"Z": ("slices", "z"), "C": ("channels", "channel"), "T": ("time points", "")}
 # Share of the border that a color must have to be the background of an image in which black is something else.
 _MOSTLY = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """An image as runs of equal pixels, row after row: masks take a thousandth of their room."""
+
+    values: Pixels
+    lengths: Pixels
+    shape: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes."""
+        return int(self.values.nbytes + self.lengths.nbytes)
+
+
+def pack(pixels: Pixels) -> Pixels | Runs:
+    """Return an image as runs where they take less room."""
+    flat = pixels.ravel()
+    starts = np.flatnonzero(np.concatenate([[True], flat[1:] != flat[:-1]]))
+    if len(starts) * (8 + pixels.itemsize) >= pixels.nbytes:
+        return pixels
+    return Runs(flat[starts], np.diff(starts, append=flat.size), pixels.shape)
+
+
+class Kept:
+    """Images with what is known of each, made once if they take little room, and else whenever they are gone through.
+
+    Parameters
+    ----------
+    make : callable
+        Yields tuples whose first entry is the image.
+    """
+
+    def __init__(self, make: Callable[[], Iterator[tuple[Any, ...]]]) -> None:
+        self._make = make
+        self._kept: list[tuple[Any, ...]] = []
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        for image, *told in self._kept:
+            is_packed = isinstance(image, Runs)
+            yield np.repeat(image.values, image.lengths).reshape(image.shape) if is_packed else image, *told
+        if self._kept:
+            return
+        kept, n_images, n_bytes = [], 0, 0
+        for pixels, *told in self._make():
+            packed = pack(pixels)
+            n_images, n_bytes = n_images + 1, n_bytes + packed.nbytes
+            if n_images == 1 or n_bytes <= KEPT_BYTES:
+                kept.append((packed, *told))
+            yield pixels, *told
+        self._kept = kept if len(kept) == n_images else []
 
 
 class ImageFile:
@@ -96,10 +150,10 @@ class ImageFile:
         self.remarks: list[str] = []
         self._planes: list[int] | None = None
         self._needs_tifffile = False
-        self._kept: list[tuple[Pixels, bool]] = []
+        self._pages = Kept(self._read_pages)
         # How colors are read, once a page has some; alpha is above this number where a pixel is opaque.
         self._opaque_above: int | None = None
-        self._is_gray = self._is_cutout = False
+        self._is_gray = self._is_cutout = self._is_one_color = False
         self._ground = 0
         chosen = {
             name: check_count(n, 0, format_option(name))
@@ -107,6 +161,10 @@ class ImageFile:
             if n is not None
         }
         head = read_head(path)
+        if head.startswith(b"\x93NUMPY") and not chosen:
+            masks = read_masks(path)
+            self._pages = Kept(lambda: ((page, False) for page in (masks if masks.ndim == 3 else [masks])))
+            return
         if not head.startswith(_TIFF_MARKS):
             if head[:4] == b"\x89PNG" and head[24:25] == b"\x10" and head[25:26] in b"\2\4\6":
                 raise ShapeFileError(f"{path} has {_DEEP_COLORS}")
@@ -119,10 +177,9 @@ class ImageFile:
 
     def __iter__(self) -> Iterator[tuple[Pixels, bool]]:
         """Yield the pages, and whether their compression may have changed pixels, as JPEG does."""
-        if self._kept:
-            yield from self._kept
-            return
-        kept, n_pages, n_bytes = [], 0, 0
+        yield from self._pages
+
+    def _read_pages(self) -> Iterator[tuple[Pixels, bool]]:
         for pixels, is_lossy in self._decoded_pages():
             if pixels.ndim == 3 and pixels.shape[2] <= 4 and pixels.dtype.itemsize == 1:
                 if self._opaque_above is None:
@@ -130,11 +187,7 @@ class ImageFile:
                 pixels = self._join_channels(pixels)
             if pixels.ndim != 2 or pixels.size == 0 or pixels.dtype.kind not in "buif":
                 raise ShapeFileError(f"{self.path} holds an array {pixels.dtype} {pixels.shape}, which is no image.")
-            n_pages, n_bytes = n_pages + 1, n_bytes + pixels.nbytes
-            if n_pages == 1 or n_bytes <= KEPT_BYTES:
-                kept.append((pixels, is_lossy))
             yield pixels, is_lossy
-        self._kept = kept if len(kept) == n_pages else []
 
     def _decoded_pages(self) -> Iterator[tuple[Pixels, bool]]:
         """Yield the pages with their channels, and whether their compression may have changed pixels."""
@@ -213,11 +266,6 @@ class ImageFile:
         if units or unit in ("pixel", "pixels", "inch") or not all(0 < size < np.inf for size in sizes):
             return
         self.pixel_size, self.unit = (sizes[0], sizes[1]), "µm" if unit in ("micron", "um", "\\u00B5m") else unit
-        if abs(sizes[0] - sizes[1]) > 0.01 * max(sizes):
-            self.remarks.append(
-                f"its pixels are {sizes[0]:g} x {sizes[1]:g} {self.unit}, not square; outlines are in pixels, so "
-                "that shapes are stretched."
-            )
 
     def _find_frame_rate(self, file: Any, told: Any) -> None:
         """Set the frame rate from what an OME or ImageJ file tells; the "fps" of ImageJ is the speed of playback."""
@@ -315,9 +363,25 @@ class ImageFile:
         self._is_cutout = self._opaque_above >= 0 and len(seen) < 2
         ((ground, n_ground),) = counts.most_common(1)
         is_clear = n_ground >= _MOSTLY * counts.total()
-        if self._is_cutout or self._is_gray or self.as_gray or ground == 0 or (not is_clear and has_black):
+        if self._is_cutout or self._is_gray or self.as_gray:
             return
-        name = f"({ground >> 16}, {ground >> 8 & 255}, {ground & 255})"
+        if ground and (is_clear or not has_black):
+            self._check_ground(ground, is_clear)
+        found = set()
+        for array, _ in self._decoded_pages():
+            labels = self._join_channels(array)
+            inner = labels[labels > 0]
+            found |= {int(f(inner)) for f in (np.min, np.max) if inner.size}
+        if len(found) == 1:
+            self._is_one_color = True
+            self.remarks.append(
+                f"its only color, {_name_color(found.pop())}, is taken for the objects, each connected area for one; "
+                "the option kind=labels takes all of it for one."
+            )
+
+    def _check_ground(self, ground: int, is_clear: bool) -> None:
+        """Take a color for the background; refuse one that does not surround the image."""
+        name = _name_color(ground)
         if not is_clear:
             raise ShapeFileError(
                 f"{self.path} has colored areas, but its background is not clear: no pixel is black, and the "
@@ -353,21 +417,19 @@ class ImageFile:
             # Black is an object here, so it needs another number than the background.
             labels[labels == 0] = 1 << 24
             labels[(labels == self._ground) | ~opaque] = 0
-        return labels
+        # Not as booleans, of which either may be the background.
+        return (labels > 0).astype(np.uint8) if self._is_one_color else labels
+
+
+def _name_color(color: int) -> str:
+    return f"({color >> 16 & 255}, {color >> 8 & 255}, {color & 255})"
 
 
 @contextlib.contextmanager
 def _decoding(path: Path) -> Iterator[None]:
-    """Turn what is raised on damaged bytes, which may be nearly anything, into a :class:`ShapeFileError`."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    except (ShapeFileError, FileNotFoundError):
-        raise
-    except Exception as error:
-        why = str(error).rstrip(".") or type(error).__name__
-        raise ShapeFileError(f"{path} is refused, since it cannot be decoded: {why}.") from error
+    """Refuse damaged images, and keep quiet about what decoders warn of."""
+    with refusing(path, "an image"), warnings.catch_warnings(action="ignore"):
+        yield
 
 
 def border_of(pixels: Pixels) -> Pixels:

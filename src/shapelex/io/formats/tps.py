@@ -1,8 +1,8 @@
 """TPS files (tpsDig, tpsUtil, geomorph): landmarks, curves and outlines, one record a specimen.
 
 A record starts at its ``LM=`` line and ends at the next, so damage in one leaves the others readable, and one is held
-at a time. Coordinates are taken as they are: a negative one is a coordinate, ``nan`` and ``NA`` are missing landmarks,
-and ``SCALE`` is applied only when asked for. A value in double quotes that would else be a number is text.
+at a time. A negative coordinate is a coordinate, ``nan`` and ``NA`` are missing landmarks. Where every record has a
+``SCALE``, coordinates are multiplied by it. A value in double quotes that would else be a number is text.
 """
 
 import re
@@ -17,7 +17,7 @@ import numpy as np
 
 from shapelex._messages import format_option
 from shapelex._typing import ComplexArray
-from shapelex._validation import check_choice, check_flag
+from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
 from shapelex.files.guards import MAX_BYTES
 from shapelex.io.numbers import DECIMAL_POINT, format_number, parse_pairs
@@ -27,8 +27,10 @@ from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks
 
 _START = re.compile(r"^[ \t]*LM3?[ \t]*=", re.IGNORECASE | re.MULTILINE)
+_SCALE = re.compile(r"^[ \t]*SCALE[ \t]*=(.*)", re.IGNORECASE | re.MULTILINE)
 _LONGEST_KEY = 80
 _CURVES = ("auto", "ignore", "append", "only")
+_SCALES = ("auto", "ignore", "drop")
 # Keys that are followed by as many lines or parts as their value says, and what these are.
 _COUNTED = {"LM": "landmarks", "CURVES": "curves", "OUTLINES": "outlines", "POINTS": "points", "RADII": "radii"}
 _SPATIAL = ("LM3", "POINTS3", "CURVES3")
@@ -41,57 +43,103 @@ _REMARKS = {
     "curves": "their curves or outlines were left out and their landmarks were read; the option curves=append puts the "
     "points of curves after the landmarks, curves=only takes them alone.",
     "radii": "their RADII were left out.",
+    "dropped": "left out, since they have no positive SCALE.",
+    "applied": "their coordinates were multiplied by SCALE, so that lengths are in its unit; the option scale=ignore "
+    "keeps the coordinates of the file.",
+    "ignored": "their SCALE was not applied, so that coordinates and sizes are those of the file.",
 }
 
 
-def read_records(path: Path, curves: str = "auto", scale: bool = False) -> Iterator[Record | BadRecord | Remark]:
+def read_records(path: Path, curves: str = "auto", scale: str = "auto") -> Iterator[Record | BadRecord | Remark]:
     """Yield the specimens of a file, and remarks on what was left out of them.
 
     `curves` says what becomes of the points of ``CURVES`` and ``OUTLINES``: ``"append"`` puts them after the landmarks,
     ``"only"`` takes them alone, ``"ignore"`` leaves them out, and ``"auto"`` takes the landmarks where there are some,
-    and the curves where there are none. `scale` multiplies the coordinates by ``SCALE``.
+    and the curves where there are none. `scale` says what becomes of ``SCALE``: ``"auto"`` multiplies the coordinates
+    by it where every record has one, and refuses a file where only some have, ``"drop"`` leaves out the others, and
+    ``"ignore"`` keeps the coordinates as they are.
     """
     check_choice(curves, _CURVES, format_option("curves"))
-    check_flag(scale, format_option("scale"))
+    check_choice(scale, _SCALES, format_option("scale"))
+    has_scale = [] if scale == "ignore" else [_is_scaled(text, curves) for _, text in _records(path)]
+    if scale == "auto" and True in has_scale and False in has_scale:
+        raise ShapeFileError(
+            f"{path}: only {has_scale.count(True)} of its {len(has_scale)} records have a positive SCALE, the first "
+            f"without is record {has_scale.index(False) + 1}, so that lengths would be in different units. Add it, "
+            f"or say {format_option('scale', 'drop')} to leave out such records, or "
+            f"{format_option('scale', 'ignore')} to keep the coordinates of all as they are."
+        )
+    if scale == "drop" and True not in has_scale:
+        raise ShapeFileError(f"{path} has no record with a positive SCALE.")
     left_out: Counter[str] = Counter()
-    number, n_records, line_number = 0, 0, 1
+    n_records, number = 0, 0
+    for number, (line_number, text) in enumerate(_records(path), start=1):
+        is_scaled = has_scale[number - 1] if has_scale else False
+        if scale == "drop" and is_scaled is False:
+            left_out["dropped"] += 1
+            n_records += 1
+            continue
+        try:
+            record = _read_record(text.split("\n"), f"{path.stem}-{number}", curves, bool(is_scaled), left_out)
+        except _BadLineError as error:
+            yield BadRecord(f"record {number}, line {line_number + error.args[0]}", error.args[1])
+        else:
+            n_records += 1
+            yield Record(**record, where=f"record {number}, line {line_number}")
+    for what, said in _REMARKS.items():
+        if left_out[what]:
+            yield Remark(f"{left_out[what]} of {n_records} records", said)
+
+
+def _records(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the number of the first line and the text of each record."""
+    number, line_number = 0, 1
     held: list[str] = []
-    stem = path.stem
     # The start of one more record ends the last one.
     for block in chain(open_text(path).blocks(), ["LM="]):
         start = 0
         for match in _START.finditer(block):
-            lines = "".join([*held, block[start : match.start()]]).split("\n")
+            text = "".join([*held, block[start : match.start()]])
             held, start = [], match.start()
             if number:
-                try:
-                    record = _read_record(lines, f"{stem}-{number}", curves, scale, left_out)
-                except _BadLineError as error:
-                    yield BadRecord(f"record {number}, line {line_number + error.args[0]}", error.args[1])
-                else:
-                    n_records += 1
-                    yield Record(**record, where=f"record {number}, line {line_number}")
-            elif odd := [n for n, line in enumerate(lines) if not re.match(r"\s*([#;'\"!]|$)", line)]:
-                found = f"line {odd[0] + 1} is {lines[odd[0]][:40]!r}"
+                yield line_number, text
+            elif odd := [n for n, line in enumerate(text.split("\n")) if not re.match(r"\s*([#;'\"!]|$)", line)]:
+                found = f"line {odd[0] + 1} is {text.split(chr(10))[odd[0]][:40]!r}"
                 raise ShapeFileError(f"{path} is no TPS file: expected LM= first, but {found}.")
             number += 1
-            # The text before the next record ends with a line end, so its last piece is empty.
-            line_number += len(lines) - 1
+            line_number += text.count("\n")
         held.append(block[start:])
         if sum(map(len, held)) > MAX_BYTES:
             raise ShapeFileError(f"{path} has more than {MAX_BYTES} characters without a line LM=: refused.")
     if number == 1:
         raise ShapeFileError(f"{path} is no TPS file: no line starts with LM=.")
-    for what, text in _REMARKS.items():
-        if left_out[what]:
-            yield Remark(f"{left_out[what]} of {n_records} records", text)
+
+
+def _is_scaled(text: str, curves: str) -> bool | None:
+    """Tell whether a record has a scale; None for one that has none and cannot be read anyway."""
+    found = _SCALE.search(text)
+    if found is not None and _scale_in(found[1].strip()) is not None:
+        return True
+    try:
+        _read_record(text.split("\n"), "", curves, False, Counter())
+    except _BadLineError:
+        return None
+    return False
+
+
+def _scale_in(text: str) -> float | None:
+    """Return the positive number that a text is, of which the decimal mark may be a comma, or None."""
+    value = _as_value(text.replace(",", ".") if text.count(",") == 1 else text)
+    return float(value) if type(value) in (int, float) and 0 < value < np.inf else None
 
 
 class _BadLineError(Exception):
     """A line of a record that cannot be read: its place, and the reason."""
 
 
-def _read_record(lines: list[str], made_up_id: str, curves: str, scale: bool, left_out: Counter[str]) -> dict[str, Any]:
+def _read_record(
+    lines: list[str], made_up_id: str, curves: str, is_scaled: bool, left_out: Counter[str]
+) -> dict[str, Any]:
     """Return what a record says as arguments of Record; count what is left out of it."""
     found: dict[str, list[ComplexArray]] = {"LM": [], "CURVES": [], "OUTLINES": []}
     declared: dict[str, tuple[int, int]] = {}
@@ -169,17 +217,13 @@ def _read_record(lines: list[str], made_up_id: str, curves: str, scale: bool, le
         if may_be_thousands and left_out[other] and not left_out[mark]:
             why = f"expected a SCALE with {other!r}, as coordinates are written, found {scale_text!r}."
             raise _BadLineError(scale_line, why)
-    factor = _as_value(scale_text.replace(",", ".") if scale_text.count(",") == 1 else scale_text)
-    factor = float(factor) if type(factor) in (int, float) else None
+    factor = _scale_in(scale_text)
     metadata: dict[str, Any] = {key: value if key in _TEXT_KEYS else _as_value(value) for key, value in told.items()}
-    if scale:
-        if factor is None or not 0 < factor < np.inf:
-            got = f"has {scale_text[:40]!r}" if scale_text else "has none"
-            raise _BadLineError(0, f"scale=True needs a positive SCALE in every record, but this one {got}.")
-        points = points * factor
     if factor is not None:
         # Once applied, it is no longer the scale of these coordinates: a file written from them would apply it again.
-        metadata["applied_scale" if scale else "scale"] = factor
+        points = points * factor if is_scaled else points
+        metadata["applied_scale" if is_scaled else "scale"] = factor
+        left_out["applied" if is_scaled else "ignored"] += 1
     if drawn and not takes_curves:
         metadata["ignored_curve_points"] = sum(map(len, drawn))
         left_out["curves"] += 1

@@ -13,9 +13,10 @@ import numpy as np
 
 from shapelex._extras import load_zarr
 from shapelex._typing import ColumnLayout
-from shapelex.exceptions import ShapeFileError, reason_of
+from shapelex.exceptions import ShapeFileError
 from shapelex.files.atomic import replace_folder
-from shapelex.files.zarr_folder import check_size, check_whole, is_small_folder, open_zarr
+from shapelex.files.zarr_folder import check_size, check_whole, open_zarr
+from shapelex.io.guards import refusing
 from shapelex.io.stored_shapes import SHAPES_FORMAT, header_of, landmarks_in_file, parts_of_header
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import METADATA, in_file
@@ -32,18 +33,8 @@ _CHUNK_BYTES = 1 << 23
 
 def read_set(path: Path, layout: ColumnLayout | None = None) -> ShapeSet:
     """Return the set that a folder holds; `layout` says what the columns of a real 2-D array are."""
-    try:
+    with refusing(path, "shapes"):
         return open_set(path)[:] if layout is None else _from_table(path, layout)
-    except ShapeFileError:
-        raise
-    except MemoryError as error:
-        # Damaged text declares any number of entries.
-        if is_small_folder(path):
-            raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
-        raise
-    # Damaged chunks raise whatever their codec does.
-    except Exception as error:
-        raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
 
 
 def _from_table(path: Path, layout: ColumnLayout) -> ShapeSet:
@@ -57,19 +48,12 @@ def _from_table(path: Path, layout: ColumnLayout) -> ShapeSet:
 
 def open_set(path: Path) -> ShapeSet:
     """Return the set that a folder holds, where it lies."""
-    try:
+    with refusing(path, "shapes"):
         header, arrays = open_zarr(path)
         if header is None:
             check_size(arrays[""], path)
             return landmarks_in_file(arrays[""], path)
         return _from_group(arrays, header, path)
-    except (ShapeFileError, FileNotFoundError, PermissionError, MemoryError) as error:
-        if isinstance(error, ShapeFileError) and not str(error).startswith(str(path)):
-            raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
-        raise
-    # Zarr raises nearly anything on damaged metadata.
-    except Exception as error:
-        raise ShapeFileError(f"{path} cannot be read as shapes: {reason_of(error)}.") from error
 
 
 def write_blocks(shapes: Any, path: Path) -> None:
