@@ -16,7 +16,6 @@ from shapelex.shapes.columns import METADATA, Column, Columns, join_columns, mak
 from shapelex.shapes.identity import GIVEN_ID, unique_ids
 from shapelex.shapes.opening import choose_space, open_storage
 from shapelex.shapes.preparation import Preparation, join_preparations
-from shapelex.shapes.sheet import Sheet, label_by
 from shapelex.shapes.storage import ArrayShapes, Shapes
 from shapelex.shapes.study import Units, check_roles, find_units, join_roles, study_of
 from shapelex.shapes.summary import Summary
@@ -562,6 +561,8 @@ class ShapeSet:
         >>> joined.labels.tolist(), joined.metadata["site"].tolist()
         (['oak', 'elm'], [7, 3])
         """
+        from shapelex.io.joining import Sheet, label_by
+
         sheet = Sheet(df, on, "the data frame")
         joined = sheet.join(self)
         joined = joined.replace(notes=(*joined.notes, *sheet.notes()))

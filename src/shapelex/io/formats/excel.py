@@ -11,10 +11,10 @@ from shapelex.exceptions import ShapeFileError
 from shapelex.files.sheet_file import read_rows, rows_as_frame, write_sheet
 from shapelex.io.formats.frames import frame_records, set_frame
 from shapelex.io.guards import refusing
+from shapelex.io.joining import as_text
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import looks_like_names
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.sheet import as_text
 
 if TYPE_CHECKING:
     import pandas as pd

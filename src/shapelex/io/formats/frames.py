@@ -17,12 +17,12 @@ from shapelex.exceptions import ShapeFileError
 from shapelex.files.provenance import KEY
 from shapelex.files.table_file import parquet_parts
 from shapelex.io.guards import refusing
+from shapelex.io.joining import as_text, as_value
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import LAYOUTS, TableLayout, is_known_name
 from shapelex.io.table_shapes import Chunk, Table, parse_chunk, table_records
 from shapelex.shapes.columns import Column
 from shapelex.shapes.set import ShapeSet, description_columns
-from shapelex.shapes.sheet import as_text, as_value
 from shapelex.spaces import Landmarks, to_columns
 
 if TYPE_CHECKING:
