@@ -62,11 +62,12 @@ def test_help_has_an_example_of_each_command():
 @pytest.mark.parametrize("name", WRITING)
 def test_outputs_are_replaced_with_force_alone_and_say_what_made_them(ready, name):
     out = ready / out_of(WRITING[name])
-    out.write_text("mine")
+    lines_of(run(WRITING[name]))
+    before = out.read_bytes()
     result = run(WRITING[name])
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == f"shapelex: {out.name} exists: choose another -o, or pass --force to replace it.\n"
-    assert out.read_text() == "mine"
+    assert out.read_bytes() == before
     result = run(f"{WRITING[name]} --force --quiet")
     assert (result.exit_code, result.output) == (0, "")
     assert run("replay", out).stdout.startswith(f"shapelex {name} ")
@@ -164,7 +165,9 @@ def test_a_file_of_others_where_the_record_goes_stays(ready, contents):
     assert result.stderr.startswith("shapelex: c.csv.json exists, where the record of c.csv goes")
     assert (ready / "c.csv.json").read_text() == contents
     assert not (ready / "c.csv").exists()
-    assert run("encode", "model.npz", "shapes.npz", "-o", "c.csv", "--force").exit_code == 0
+    assert run("encode", "model.npz", "shapes.npz", "-o", "c.csv", "--force").exit_code == 1
+    (ready / "c.csv.json").unlink()
+    assert run("encode", "model.npz", "shapes.npz", "-o", "c.csv").exit_code == 0
     (ready / "c.csv").unlink()
     # The record of an earlier run is no file of others.
     assert run("encode", "model.npz", "shapes.npz", "-o", "c.csv").exit_code == 0

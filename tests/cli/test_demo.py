@@ -19,7 +19,7 @@ from tests.report.conftest import make_table, write_shapes
 
 PAGE = Path(__file__).parents[2] / "docs" / "start" / "masks.md"
 FILES = {
-    "leaves", "shapes.npz", "model.npz", "atoms.png", "atoms.png.json", "codes.csv", "codes.csv.json",
+    "leaves", "leaves.json", "shapes.npz", "model.npz", "atoms.png", "atoms.png.json", "codes.csv", "codes.csv.json",
     "reconstructions.png", "reconstructions.png.json",
     "comparison.csv", "comparison.csv.json", "comparison.png", "comparison.png.json", "report.html",
 }  # fmt: skip

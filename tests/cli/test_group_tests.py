@@ -148,17 +148,15 @@ def test_errors_leave_the_earlier_results(cells, monkeypatch, is_new):
 def test_killed_tests_mix_nothing_and_the_next_one_cleans_up(cells):
     found = cells / "found"
     lines_of(run(BY_LABEL))
-    for moment, left in (("_write_results", {"label"}), ("_exchange", set())):
+    # When the results are made; and when the earlier ones have left, before the new ones come in.
+    for owner, moment, left in (("shapelex.plotting", "save_figure", {"label"}), ("shutil", "move", set())):
         code = f"""
 import os, signal
-from shapelex.cli import group_tests
+import {owner}
 from shapelex.cli.main import main
-done = group_tests.{moment}
-def die(*words):
-    # After the earlier results have left, and before the new ones come in.
-    done(words[0], [], *words[2:]) if len(words) == 4 else done(*words)
+def die(*words, **options):
     os.kill(os.getpid(), signal.SIGKILL)
-group_tests.{moment} = die
+{owner}.{moment} = die
 main()
 """
         killed = subprocess.run([sys.executable, "-c", code, *BY_PLATE.split()], check=False, capture_output=True)

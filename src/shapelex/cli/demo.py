@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from shapelex.cli.errors import Interruption
+from shapelex.cli.errors import CommandError, Interruption
 from shapelex.cli.json_report import current_report
 from shapelex.cli.leaf_sheets import write_leaf_sheets
 from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption
-from shapelex.cli.outputs import claim_folder
+from shapelex.cli.outputs import claim_folder, typed_command
 from shapelex.cli.running import run_command
 from shapelex.cli.screen import Screen
 
@@ -40,7 +40,7 @@ def demo(
     screen = Screen(quiet, as_json)
     start = time.perf_counter()
     try:
-        images = write_leaf_sheets(folder / _IMAGES, N_ROWS, seed)
+        images = _draw_images(folder / _IMAGES, seed)
         screen.say(f"{len(images)} images of simulated leaves, one per species: {folder / _IMAGES}")
         for words in _commands(folder, seed):
             screen.say(f"\n$ {shlex.join(['shapelex', *words])}")
@@ -56,6 +56,18 @@ def demo(
     for path in sorted(folder.iterdir()):
         current_report().note_output(path)
     screen.show({"seconds": seconds})
+
+
+def _draw_images(folder: Path, seed: int) -> list[Path]:
+    """Draw the images into a folder, with the record of what made it beside it."""
+    from shapelex.files.provenance import make_run, write_sidecar
+    from shapelex.files.sidecar import has_sidecar
+
+    if folder.exists() and not has_sidecar(folder):
+        raise CommandError(f"{folder} exists, and shapelex did not write it: choose another -o.")
+    images = write_leaf_sheets(folder, N_ROWS, seed)
+    write_sidecar(folder, make_run(typed_command(), seed))
+    return images
 
 
 def _commands(folder: Path, seed: int) -> list[list[str]]:

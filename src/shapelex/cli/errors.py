@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +105,7 @@ class GuardedGroup(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
-        shared, report = ctx.meta[_SHARED], begin_report()
+        shared, report, outputs = ctx.meta[_SHARED], begin_report(), None
         is_quiet, as_json = bool({"-q", "--quiet"} & set(ARGUMENTS.get())), "--json" in ARGUMENTS.get()
         level = logging.DEBUG if shared.verbose else logging.ERROR if is_quiet else logging.WARNING
         try:
@@ -114,11 +114,11 @@ class GuardedGroup(TyperGroup):
                 _log_warnings(report, lambda text: self._options(ctx).translate(text)),
             ):
                 logger.info("started: %s", shlex.join(["shapelex", *ARGUMENTS.get()]))
-                from shapelex.cli.outputs import check_outputs_differ
+                from shapelex.cli.outputs import written_together
 
                 try:
-                    check_outputs_differ(ARGUMENTS.get())
-                    value = super().invoke(ctx)
+                    with written_together() as outputs:
+                        value = super().invoke(ctx)
                 except (typer.Exit, typer.Abort, BrokenPipeError):
                     raise
                 except BaseException as error:
@@ -134,6 +134,8 @@ class GuardedGroup(TyperGroup):
             if (is_usage and not as_json) or (shared.debug and isinstance(error, Exception)):
                 raise
             failure = describe(error, self._options(ctx))
+            if outputs is not None:
+                failure = replace(failure, message=outputs.shown(failure.message))
             if as_json:
                 _print_failure(report, ctx.invoked_subcommand, failure)
             else:

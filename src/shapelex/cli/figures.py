@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shapelex.cli.outputs import claim_file
+from shapelex.cli.outputs import claim_file, current_outputs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,7 +110,7 @@ def claim_figure(request: FigureRequest, force: bool) -> Path | None:
     if path.suffix.lower() not in FIGURE_SUFFIXES:
         raise typer.BadParameter(f"{path.name} must end in {', '.join(FIGURE_SUFFIXES)}.", param_hint="--figure")
     _width_in_mm(request.width)
-    claimed = claim_file(path, force)
+    claimed = claim_file(path, force, "--figure")
     try:
         import matplotlib as mpl  # noqa: F401
     except ImportError as error:
@@ -120,8 +120,8 @@ def claim_figure(request: FigureRequest, force: bool) -> Path | None:
 
 def draw_figure(
     request: FigureRequest, draw: Callable[["Axes"], Any], run: dict[str, Any], aspect: float = 0.7
-) -> Path:
-    """Draw on a new figure and write it, whole or not at all, with the record of what made it beside it.
+) -> None:
+    """Draw on a new figure and write it, with the record of what made it beside it.
 
     `aspect` is the height of the figure divided by its width. Empty space above and below shapes is cut off.
     """
@@ -130,8 +130,8 @@ def draw_figure(
     from shapelex.files.provenance import write_sidecar
     from shapelex.plotting import figure_size, letter_panels, save_figure, style
 
-    if request.figure is None:
-        raise ValueError("figure must be a path, got None.")
+    assert request.figure is not None
+    made = current_outputs().place_to_make(request.figure)
     width = _width_in_mm(request.width)
     # With a given number of columns, shapes take the height that they need.
     height = _TALLEST if getattr(request, "columns", None) else min(aspect * width, _TALLEST)
@@ -142,9 +142,8 @@ def draw_figure(
         if request.letter is not None:
             letter_panels(ax, [request.letter])
         _cut_empty_height(figure, ax)
-        save_figure(figure, request.figure, dpi=request.dpi)
-    write_sidecar(request.figure, run)
-    return request.figure
+        save_figure(figure, made, dpi=request.dpi)
+    write_sidecar(made, run)
 
 
 def gallery_aspect(n_shapes: int) -> float:

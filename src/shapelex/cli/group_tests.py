@@ -1,14 +1,12 @@
 """``shapelex test``: whether groups of shapes differ, by how much, where, and in which atoms."""
 
-import shlex
-from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shapelex.cli.errors import ARGUMENTS, CommandError
+from shapelex.cli.errors import ARGUMENTS
 from shapelex.cli.group_results import RESULT_FILES, GroupResults, compare
 from shapelex.cli.json_report import current_report
 from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SafeCellsOption, SeedOption, ShapesArgument
@@ -95,7 +93,7 @@ def compare_groups(
 
         # Said before the work, not after it.
         import_matplotlib()
-    folder = None if out is None else claim_folder(out, force, make=False)
+    folder = None if out is None else claim_folder(out, force, RESULT_FILES)
     screen = Screen(quiet, as_json)
     model = None if dictionary is None else load_dictionary(dictionary)
     if model is None:
@@ -118,9 +116,8 @@ def compare_groups(
     for text in results.texts:
         screen.say(f"\n{text}")
     if folder is not None:
-        for path in _replace_results(folder, results, run, lines, safe_cells):
+        for path in _write_results(folder, results, run, lines, safe_cells):
             screen.wrote(path)
-    # After the folder, in which it may lie under the name of an earlier result.
     if target is not None:
         _write(target, results.tables["anova"], run, safe_cells)
         screen.wrote(target)
@@ -132,77 +129,6 @@ def _check_folder_is_named() -> None:
     for option, value in pairwise(options_apart(ARGUMENTS.get())):
         if option in ("-o", "--out") and not value:
             raise typer.BadParameter("needs the name of a folder; . is the current one.", param_hint="-o")
-
-
-def _replace_results(
-    folder: Path, results: GroupResults, run: dict[str, Any], lines: bool, safe_cells: bool
-) -> list[Path]:
-    """Write all results, put them into the folder in place of those of an earlier test, and return where they went.
-
-    The earlier ones are touched only when all new ones are written, and leave the folder before the new ones come in:
-    results of two tests are never mixed.
-    """
-    from shapelex.files.atomic import work_folder
-    from shapelex.files.sidecar import sidecar_path
-
-    is_new = not folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
-    # Inside, because the folder may be on another disk than the one above it.
-    place = folder / ".shapelex"
-    try:
-        with work_folder(place) as work:
-            (work / "new").mkdir()
-            written = _write_results(work / "new", results, run, lines, safe_cells)
-            # The record first: a result without one would be taken for a file of the user.
-            new = [one for path in written for one in (sidecar_path(path), path)]
-            _exchange(_earlier_results(folder), new, folder, work / "earlier")
-    except OSError as error:
-        if error.filename != str(place):
-            raise
-        raise type(error)(error.errno, error.strerror, str(folder)) from error
-    finally:
-        if is_new:
-            # It stays where it holds something.
-            with suppress(OSError):
-                folder.rmdir()
-    return [folder / path.name for path in written]
-
-
-def _earlier_results(folder: Path) -> list[Path]:
-    """Return the results of earlier tests with their records, by which and by their names they are known."""
-    from shapelex.files.sidecar import sidecar_path
-
-    found = [folder / name for name in RESULT_FILES if _is_of_a_test(folder / name)]
-    # The record last, so that a result is never without it.
-    return [one for path in found for one in (path, sidecar_path(path)) if one.is_file()]
-
-
-def _exchange(earlier: list[Path], new: list[Path], folder: Path, aside: Path) -> None:
-    """Move earlier files aside and new ones into the folder; where that fails, it is as before."""
-    occupied = next((folder / one.name for one in new if (folder / one.name).is_dir()), None)
-    if occupied is not None:
-        raise CommandError(f"{occupied} is a folder, where a result would go: rename it, or choose another -o.")
-    aside.mkdir()
-    moved: list[tuple[Path, Path]] = []
-    try:
-        for path, target in [(one, aside / one.name) for one in earlier] + [(one, folder / one.name) for one in new]:
-            # Another process may have moved an earlier result already.
-            if path in new or path.exists():
-                path.replace(target)
-                moved.append((path, target))
-    except BaseException:
-        for path, target in reversed(moved):
-            target.replace(path)
-        raise
-
-
-def _is_of_a_test(path: Path) -> bool:
-    from shapelex.files.sidecar import read_sidecar
-
-    try:
-        return shlex.split(read_sidecar(path)["command"])[:2] == ["shapelex", "test"]
-    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        return False  # no record, or none of ours
 
 
 def _write(path: Path, table: Any, run: dict[str, Any], safe_cells: bool) -> None:

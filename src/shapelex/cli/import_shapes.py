@@ -160,7 +160,7 @@ def import_shapes(
         curve = partial(make_space, str(space), points)
         options["space"] = curve if closed is None else curve(closed)
     exclusion = None if exclude is None else read_exclusion(exclude)
-    with assembled_shapes(inputs, target, screen, **options) as shapes:
+    with assembled_shapes(inputs, out, screen, **options) as shapes:
         if exclusion is not None:
             # Before registration, whose mean they would change.
             shapes = exclude_shapes(shapes, exclusion)
@@ -168,7 +168,7 @@ def import_shapes(
             shapes, _ = register_shapes(shapes, model_set, reflection, seed, screen, start=closed is not False)
         run = record_run(seed, (*inputs, *(one for one in (like, labels, exclude) if one is not None)))
         with screen.progress("writing"):
-            write_shapes(shapes, target, run, force, safe_cells=safe_cells)
+            write_shapes(shapes, target, run, safe_cells=safe_cells)
         summary = Summary(shapes.blocks())
     screen.say(str(summary))
     screen.wrote(target)

@@ -106,7 +106,7 @@ def impute(
     say_notes(found, screen)
     inputs = [one for one in (shapes, model, reference) if one is not None]
     with screen.progress("writing"):
-        write_shapes(completed, target, record_run(seed, tuple(inputs)), force, safe_cells=safe_cells)
+        write_shapes(completed, target, record_run(seed, tuple(inputs)), safe_cells=safe_cells)
     screen.wrote(target)
     current_report().note_remarks(completed.notes)
     screen.show(results)

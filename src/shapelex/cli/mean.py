@@ -63,7 +63,7 @@ def mean(
     made = sx.ShapeSet(np.array(means), found.space, ids=ids, labels=names or None,
                        metadata={"n_shapes": [len(group) for group in groups], "rms_distance": spreads},
                        preparation=found.preparation)  # fmt: skip
-    write_shapes(made, target, run, force, safe_cells=safe_cells)
+    write_shapes(made, target, run, safe_cells=safe_cells)
     for name, group, spread in zip(ids, groups, spreads, strict=True):
         screen.say(f"{name}: {len(group)} shapes, RMS {distance} distance to it {spread:.4f}")
     screen.wrote(target)

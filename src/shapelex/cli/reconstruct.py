@@ -51,7 +51,6 @@ def reconstruct(
         found.replace(configurations=made, metadata={**found.metadata, "error": errors}),
         target,
         run,
-        force,
         safe_cells=safe_cells,
     )
     rmse = float((errors**2).mean() ** 0.5)

@@ -62,7 +62,7 @@ def register(
             param_hint="--like",
         )
     run = record_run(seed, (shapes,) if like is None else (shapes, like))
-    with assembled_shapes([shapes], target, screen, missing="allow") as found:
+    with assembled_shapes([shapes], out, screen, missing="allow") as found:
         if isinstance(found, ShapeSet) and found.is_missing.any():
             raise CommandError(
                 f"{shapes} has missing landmarks, and incomplete outlines cannot be registered: first run shapelex "
@@ -72,7 +72,7 @@ def register(
             found, model_set, reflection, seed, screen, start=start, direction=direction
         )
         with screen.progress("writing"):
-            write_shapes(registered, target, run, force, safe_cells=safe_cells)
+            write_shapes(registered, target, run, safe_cells=safe_cells)
     screen.say(registered.notes[-1])
     screen.wrote(target)
     current_report().note_remarks(registered.notes)
