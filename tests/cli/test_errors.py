@@ -360,11 +360,8 @@ REFUSED = [
     ("methods gone.csv", 1, None, "there is no file gone.csv"),
     ("methods loop.csv", 1, None, "loop.csv"),
     ("replay loop.csv", 1, None, "loop.csv"),
+    ("reproduce -o reproduction", 2, None, "run make paper in a copy of the source code"),
     ("formats tpss", 2, None, "morphologika"),
-    ("reproduce --data nowhere", 1, None, "there is no folder nowhere"),
-    ("reproduce --only 6", 2, "--only", "got 6"),
-    ("reproduce --only ,", 2, "--only", "got nothing"),
-    ("reproduce --seed -1", 2, "--seed", "--seed"),
 ]  # fmt: skip
 
 

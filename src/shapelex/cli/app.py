@@ -23,7 +23,6 @@ from shapelex.cli.reconstruct import reconstruct
 from shapelex.cli.register import register
 from shapelex.cli.replay import replay
 from shapelex.cli.report import report
-from shapelex.cli.reproduce import reproduce
 from shapelex.cli.sequence import sequence
 from shapelex.cli.suggest import suggest
 from shapelex.cli.warmup import warmup
@@ -58,7 +57,6 @@ for command in (
     compare,
     compare_groups,
     demo,
-    reproduce,
     replay,
     methods,
     warmup,
