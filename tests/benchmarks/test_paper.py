@@ -16,7 +16,7 @@ from shapelex.datasets.public import REGISTRY
 from tests.datasets.local_server import blob_id, run_server
 from tests.report.conftest import make_shapes, make_table, write_shapes
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[2] / "benchmarks"
 BY_NAME = {paper_set.name: paper_set for paper_set in PAPER_SETS}
 
 
@@ -185,10 +185,10 @@ def run_program(*words):
         (["--data", "nowhere"], "there is no folder nowhere"),
         (["--only", "6"], "got '6'"),
         (["--only", ","], "datasets are 1, 2, 3, 4, 4b, 5"),
-        (["--data", "tests", "-o", "docs"], "holds other files"),
+        (["--data", "paper", "-o", "against"], "holds other files"),
         (
-            ["--data", "tests"],
-            "none of the datasets 1, 2, 3, 4, 4b, 5 can be had. Dataset 1: worms.csv is not in tests",
+            ["--data", "paper"],
+            "none of the datasets 1, 2, 3, 4, 4b, 5 can be had. Dataset 1: worms.csv is not in",
         ),
     ],
 )

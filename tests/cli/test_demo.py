@@ -24,11 +24,15 @@ FILES = {
 def test_demo_runs_the_commands_that_it_prints(folder, monkeypatch):
     for name, value in {"N_ROWS": 1, "N_POINTS": 24, "N_ATOMS": 4, "N_NONZERO": 1}.items():
         monkeypatch.setattr(demo_command, name, value)
-    result = run("demo", "-o", "demo", "--seed", "3")
+    result = run("demo", "-o", "demo", "--random-state", "3")
     shown = lines_of(result)
     commands = [line[2:] for line in shown if line.startswith("$ ")]
     assert [command.split()[1] for command in commands] == ["import", "learn", "encode", "compare", "report"]
-    assert [command.split()[1] for command in commands if "--seed 3" in command] == ["import", "learn", "compare"]
+    assert [command.split()[1] for command in commands if "--random-state 3" in command] == [
+        "import",
+        "learn",
+        "compare",
+    ]
     assert "RMSE in percent of held-out shapes" in result.stdout
     assert shown[-1].endswith("Open demo/report.html in a browser; the figures are beside it.")
     assert {path.name for path in (folder / "demo").iterdir()} == FILES

@@ -168,7 +168,7 @@ main()
 
 
 def test_models_are_answered_by_term_and_draw_allometry(cells):
-    model = "--by treatment --within plate --model '~ log(size) + treatment'"
+    model = "--by treatment --within plate --formula '~ log(size) + treatment'"
     lines = lines_of(run(f"{TEST} {model} -o out --table t.csv --permutations 99"))
     assert lines[0].startswith("In the model shape ~ log(size) + treatment, ")
     assert "treatment (P = 0.0" in lines[0]
@@ -179,7 +179,7 @@ def test_models_are_answered_by_term_and_draw_allometry(cells):
     assert told in text
     assert "Shapes were permuted within plate, for the terms: log(size), treatment." in text
     assert told in " ".join(run("methods t.csv").stdout.split())
-    alone = lines_of(run(f"{TEST} --model dose"))[0]
+    alone = lines_of(run(f"{TEST} --formula dose"))[0]
     assert alone.startswith("In the model shape ~ dose, dose (P = ")
 
 
@@ -198,7 +198,7 @@ def test_methods_tell_numbers_exclusions_settings_and_versions(folder, shapes):
     lines_of(run("import points.tps -o cells.npz --closed"))
     labelled = sx.read("cells.npz").replace(labels=["a", "b"] * 19 + ["", ""])
     sx.write(labelled, "labelled.npz", command="shapelex import points.tps -o labelled.npz")
-    lines_of(run("learn cells.npz -o model.npz --atoms 3 --nonzero 2 --seed 4 --no-stability"))
+    lines_of(run("learn cells.npz -o model.npz --n-atoms 3 --n-nonzero 2 --random-state 4 --no-stability"))
     lines_of(run("test labelled.npz --by label --dictionary model.npz -o found --permutations 49"))
     text = "\n".join(lines_of(run("methods found/anova.csv model.npz")))
     for told in (

@@ -33,9 +33,9 @@ REPLACING_AN_INPUT = [
     "register shapes.npz -o shapes.npz",
     "register shapes.npz -o like.npz --like like.npz",
     "impute shapes.npz -o ./shapes.npz",
-    "learn shapes.npz -o shapes.npz --atoms 2 --nonzero 1",
-    "learn shapes.npz -o m.npz --atoms 2 --nonzero 1 --checkpoint shapes.npz",
-    "learn shapes.npz -o m.npz --atoms 2 --nonzero 1 --exclude list.csv --figure list.csv.png --checkpoint list.csv",
+    "learn shapes.npz -o shapes.npz --n-atoms 2 --n-nonzero 1",
+    "learn shapes.npz -o m.npz --n-atoms 2 --n-nonzero 1 --checkpoint shapes.npz",
+    "learn shapes.npz -o m.npz --n-atoms 2 --n-nonzero 1 --exclude list.csv --checkpoint list.csv",
     "mean link.npz -o shapes.npz",
     "mean shapes.npz -o link.npz",
     f"test table.csv --by label -o results --table table.csv {SMALL}",
@@ -72,7 +72,7 @@ def test_no_input_is_replaced_with_force(full, command):
 
 
 WRITING = {
-    "m.npz": "learn shapes.npz -o m.npz --atoms 2 --nonzero 1 --max-iter 1 --no-stability",
+    "m.npz": "learn shapes.npz -o m.npz --n-atoms 2 --n-nonzero 1 --max-iter 1 --no-stability",
     "out.csv": "encode model.npz shapes.npz -o out.csv",
     "out.zarr": "encode model.npz shapes.npz -o out.zarr",
     "out.npz": "import shapes.npz -o out.npz",
@@ -82,7 +82,7 @@ WRITING = {
     "out.svg": "mean shapes.npz -o mean.npz --figure out.svg",
     "results/anova.csv": f"test shapes.npz --by label -o results {SMALL}",
     "t.csv": f"test shapes.npz --by label --table t.csv {SMALL}",
-    "wrong.csv": "classify shapes.npz --folds 2 --misclassified wrong.csv",
+    "wrong.csv": "classify shapes.npz --cv 2 --misclassified wrong.csv",
 }
 
 
@@ -151,7 +151,7 @@ def test_a_failure_while_outputs_are_put_in_place_brings_everything_back(ready, 
     move = shutil.move
     for command in (
         "mean shapes.npz -o mean.csv --figure mean.png --distance partial --force",
-        f"test shapes.npz --by label --seed 1 -o found --table t.csv {SMALL} --force",
+        f"test shapes.npz --by label --random-state 1 -o found --table t.csv {SMALL} --force",
     ):
         for n_moves in range(1, 4):
             moves = []

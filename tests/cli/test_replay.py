@@ -13,7 +13,7 @@ from shapelex.files.provenance import make_run, read_run, write_sidecar
 from shapelex.files.table_file import write_table
 from tests.cli.conftest import facts_of, lines_of, refused, run
 
-LEARN = "-o m.npz --atoms 3 --nonzero 1 --max-iter 2 --quiet"
+LEARN = "-o m.npz --n-atoms 3 --n-nonzero 1 --max-iter 2 --quiet"
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="there are such files on Linux")
 
 
@@ -38,7 +38,7 @@ def test_inputs_are_unchanged_changed_or_missing(learned, shapes):
 def test_folders_that_hold_the_output_and_files_beside_the_inputs_count(folder, shapes):
     sx.write(shapes, "like.npz")
     (folder / "sheet.csv").write_text("id,sex\ncell 1,f\n")
-    lines_of(run("import shapes.npz -o all.npz --like like.npz --labels sheet.csv"))
+    lines_of(run("import shapes.npz -o all.npz --like like.npz --join sheet.csv"))
     assert [one["path"] for one in read_run("all.npz")["inputs"]] == ["shapes.npz", "like.npz", "sheet.csv"]
     (folder / "in").mkdir()
     sx.write(shapes, "in/a.npz")
@@ -131,3 +131,10 @@ def test_output_to_a_full_disk(command):
         done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == "shapelex: standard output: No space left on device.\n"
+
+
+@pytest.mark.usefixtures("folder")
+def test_options_of_earlier_versions_are_told_by_methods():
+    make_record("shapelex learn a.npz -o b.npz --atoms 7 --nonzero 2 --seed 5")
+    text = run("methods table.csv").stdout
+    assert "A dictionary of 7 atoms was learned from a.npz, with at most 2 atoms per shape and seed 5" in text

@@ -73,15 +73,15 @@ def _draw_images(folder: Path, seed: int) -> list[Path]:
 def _commands(folder: Path, seed: int) -> list[list[str]]:
     """Return the arguments of the commands, in the order in which they run."""
     shapes, model = str(folder / "shapes.npz"), str(folder / "model.npz")
-    seeded = ["--seed", str(seed)] if seed else []
+    seeded = ["--random-state", str(seed)] if seed else []
     return [
-        ["import", str(folder / _IMAGES), "-o", shapes, "--points", str(N_POINTS), "--register",
+        ["import", str(folder / _IMAGES), "-o", shapes, "--n-points", str(N_POINTS), "--register",
          "--label-from", r"(\w+)\.png", *seeded],
-        ["learn", shapes, "-o", model, "--atoms", str(N_ATOMS), "--nonzero", str(N_NONZERO), *seeded,
+        ["learn", shapes, "-o", model, "--n-atoms", str(N_ATOMS), "--n-nonzero", str(N_NONZERO), *seeded,
          "--figure", str(folder / "atoms.png")],
         ["encode", model, shapes, "-o", str(folder / "codes.csv"), "--figure", str(folder / "reconstructions.png")],
-        ["compare", shapes, "-o", str(folder / "comparison.csv"), "--atoms", str(N_ATOMS), "--nonzero",
-         f"1-{N_NONZERO}", "--method", "shape dictionary", "--method", "align-first", "--method", "complex PCA",
-         "--folds", "2", "--shuffle", *seeded, "--figure", str(folder / "comparison.png")],
+        ["compare", shapes, "-o", str(folder / "comparison.csv"), "--n-atoms", str(N_ATOMS), "--n-nonzero",
+         f"1-{N_NONZERO}", "--methods", "shape dictionary", "--methods", "align-first", "--methods", "complex PCA",
+         "--cv", "2", "--shuffle", *seeded, "--figure", str(folder / "comparison.png")],
         ["report", model, shapes, "-o", str(folder / "report.html"), "--title", "Leaves of six species"],
     ]  # fmt: skip

@@ -145,7 +145,7 @@ def _as_categories(column: Any, name: str) -> list[str]:
     if column.dtype.kind == "f" and any(value == value and value != int(value) for value in column.tolist()):
         term = name if name.isidentifier() else f"`{name}`"
         raise typer.BadParameter(
-            f'{name} has fractional numbers, no groups: test it as a covariate by --model "~ {term}", without --by.',
+            f'{name} has fractional numbers, no groups: test it as a covariate by --formula "~ {term}", without --by.',
             param_hint="--by",
         )
     return ["" if value is None or value != value else str(value) for value in column.tolist()]
@@ -225,7 +225,7 @@ def _compare_groups(
     from shapelex.statistics.mean_distances import mean_distances
 
     if by not in results.fit.shapes.table.columns:
-        raise CommandError(f"--model does not contain {by}, whose groups --by compares: add it, or leave out --by.")
+        raise CommandError(f"--formula does not contain {by}, whose groups --by compares: add it, or leave out --by.")
     others = [term for term in results.fit.design.terms if not {by, f"`{by}`"} & results.fit.design.factors_of[term]]
     # Without what is in question: the groups, and their interactions.
     pairs = sx.statistics.pairwise(results.fit, by, null=f"shape ~ {' + '.join(others) or '1'}")

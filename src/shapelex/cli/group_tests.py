@@ -9,7 +9,7 @@ import typer
 from shapelex.cli.errors import ARGUMENTS
 from shapelex.cli.group_results import RESULT_FILES, GroupResults, compare
 from shapelex.cli.json_report import current_report
-from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SafeCellsOption, SeedOption, ShapesArgument
+from shapelex.cli.options import ForceOption, JsonOption, QuietOption, RawCellsOption, SeedOption, ShapesArgument
 from shapelex.cli.outputs import claim_folder, claim_table, options_apart, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import load_dictionary, read_complete_shapes, read_shapes_for, say_notes
@@ -34,7 +34,7 @@ def compare_groups(
     formula: Annotated[
         str | None,
         typer.Option(
-            "--model",
+            "--formula",
             help='Linear model, such as "~ log(size) * species"; by default the groups alone.',
             show_default=False,
         ),
@@ -61,7 +61,7 @@ def compare_groups(
             "--lines/--no-lines", help="Draw a line through the points; use --no-lines for anatomical landmarks."
         ),
     ] = True,
-    safe_cells: SafeCellsOption = False,
+    raw_cells: RawCellsOption = False,
     seed: SeedOption = 0,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -70,7 +70,7 @@ def compare_groups(
     """Test whether groups of shapes differ, by how much, and where.
 
     The answer is one sentence; then come the analysis of variance, the pairs of groups, the points of the outline or
-    the landmarks that differ, and with --dictionary the atoms that differ. P values are by permutation. In --model,
+    the landmarks that differ, and with --dictionary the atoms that differ. P values are by permutation. In --formula,
     size is the centroid size; other names are columns of the shapes. Shapes without a value, and groups of one shape,
     are left out, and named.
 
@@ -79,7 +79,7 @@ def compare_groups(
     Example: shapelex test shapes.npz --by treatment --within animal -o results
     """
     if by is None and formula is None:
-        raise typer.BadParameter("give the column of the groups, or a model by --model.", param_hint="--by")
+        raise typer.BadParameter("give the column of the groups, or a model by --formula.", param_hint="--by")
     if by is not None and by == within:
         raise typer.BadParameter(
             f"is {within}, as --by is: give the column of shapes that belong together, such as the animal, or leave it "
@@ -116,10 +116,10 @@ def compare_groups(
     for text in results.texts:
         screen.say(f"\n{text}")
     if folder is not None:
-        for path in _write_results(folder, results, run, lines, safe_cells):
+        for path in _write_results(folder, results, run, lines, raw_cells):
             screen.wrote(path)
     if target is not None:
-        _write(target, results.tables["anova"], run, safe_cells)
+        _write(target, results.tables["anova"], run, raw_cells)
         screen.wrote(target)
     screen.show({"answer": results.answer, **results.facts, "tables": results.records()})
 
@@ -131,15 +131,15 @@ def _check_folder_is_named() -> None:
             raise typer.BadParameter("needs the name of a folder; . is the current one.", param_hint="-o")
 
 
-def _write(path: Path, table: Any, run: dict[str, Any], safe_cells: bool) -> None:
+def _write(path: Path, table: Any, run: dict[str, Any], raw_cells: bool) -> None:
     from shapelex.files.table_file import write_table
 
     columns = {str(name): table[name].to_numpy() for name in table.columns}
-    write_table(path, [columns], run, safe_cells=safe_cells)
+    write_table(path, [columns], run, raw_cells=raw_cells)
 
 
 def _write_results(
-    folder: Path, results: GroupResults, run: dict[str, Any], lines: bool, safe_cells: bool
+    folder: Path, results: GroupResults, run: dict[str, Any], lines: bool, raw_cells: bool
 ) -> list[Path]:
     """Write all tables and figures with their records, and return where they went."""
     from matplotlib.figure import Figure
@@ -150,7 +150,7 @@ def _write_results(
     written = []
     for name, table in results.tables.items():
         written.append(folder / f"{name}.csv")
-        _write(written[-1], table, run, safe_cells)
+        _write(written[-1], table, run, raw_cells)
     for name, (draw, height) in results.figures(lines).items():
         path = folder / f"{name}.png"
         with style():

@@ -17,7 +17,7 @@ from shapelex.cli.options import (
     MissingName,
     MissingOption,
     QuietOption,
-    SafeCellsOption,
+    RawCellsOption,
     SeedOption,
 )
 from shapelex.cli.outputs import record_run
@@ -48,12 +48,12 @@ def import_shapes(
     ],
     space: Annotated[
         SpaceName,
-        typer.Option("--space", help="Landmarks, or curves fitted to the points (these need --points)."),
+        typer.Option("--space", help="Landmarks, or curves fitted to the points (these need --n-points)."),
     ] = SpaceName.landmarks,
     points: Annotated[
         int | None,
         typer.Option(
-            "--points",
+            "--n-points",
             min=2,
             help="Number of points per shape, at equal steps of arc length; of curves, number of control points.",
             show_default=False,
@@ -85,7 +85,7 @@ def import_shapes(
     ] = None,
     labels: Annotated[
         Path | None,
-        typer.Option("--labels", help="Sheet of metadata to join: .csv, .tsv, .xlsx or .parquet.", show_default=False),
+        typer.Option("--join", help="Sheet of metadata to join: .csv, .tsv, .xlsx or .parquet.", show_default=False),
     ] = None,
     on: Annotated[str, typer.Option("--on", help="Column of the sheet that identifies the shapes: id, file, …")] = "id",
     label: Annotated[
@@ -110,7 +110,7 @@ def import_shapes(
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out records that cannot be read.")] = False,
     exclude: ExcludeOption = None,
     option: FormatOption = None,
-    safe_cells: SafeCellsOption = False,
+    raw_cells: RawCellsOption = False,
     seed: SeedOption = 0,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -120,12 +120,12 @@ def import_shapes(
 
     Sets larger than memory can be written to .npz and .zarr files.
 
-    Example: shapelex import masks/ -o shapes.npz --points 100 --register --label-from parent
+    Example: shapelex import masks/ -o shapes.npz --n-points 100 --register --label-from parent
     """
     if reflection and not register:
         raise typer.BadParameter("works only with --register.", param_hint="--reflection")
     if space is not SpaceName.landmarks and points is None and like is None:
-        raise typer.BadParameter(f"--space {space} needs --points: how many the curve has.", param_hint="--space")
+        raise typer.BadParameter(f"--space {space} needs --n-points: how many the curve has.", param_hint="--space")
     from shapelex.shapes.summary import Summary
 
     target = claim_shapes(out, force)
@@ -145,7 +145,7 @@ def import_shapes(
     model_set: Any = None if like is None else open_if_large(like) or read_shapes(like, screen)
     if model_set is not None:
         if points is not None or closed is not None or space is not SpaceName.landmarks:
-            raise typer.BadParameter("takes the place of --space, --points and --open/--closed.", param_hint="--like")
+            raise typer.BadParameter("takes the place of --space, --n-points and --open/--closed.", param_hint="--like")
         if reflection and is_registered(model_set):
             raise typer.BadParameter("registers as the set in that file, so --reflection is not needed.",
                                      param_hint="--like")  # fmt: skip
@@ -168,7 +168,7 @@ def import_shapes(
             shapes, _ = register_shapes(shapes, model_set, reflection, seed, screen, start=closed is not False)
         run = record_run(seed, (*inputs, *(one for one in (like, labels, exclude) if one is not None)))
         with screen.progress("writing"):
-            write_shapes(shapes, target, run, safe_cells=safe_cells)
+            write_shapes(shapes, target, run, raw_cells=raw_cells)
         summary = Summary(shapes.blocks())
     screen.say(str(summary))
     screen.wrote(target)

@@ -53,8 +53,8 @@ class CoderName(StrEnum):
 def learn(
     shapes: ShapesArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="Model file to write, .npz.")],
-    atoms: Annotated[int, typer.Option("--atoms", min=1, help="Number of atoms.")] = 20,
-    nonzero: Annotated[int, typer.Option("--nonzero", min=1, help="Maximum number of atoms per shape.")] = 5,
+    atoms: Annotated[int, typer.Option("--n-atoms", min=1, help="Number of atoms.")] = 20,
+    nonzero: Annotated[int, typer.Option("--n-nonzero", min=1, help="Maximum number of atoms per shape.")] = 5,
     coder: Annotated[
         CoderName, typer.Option("--coder", help="Algorithm that selects the atoms of a shape; the paper uses ormp.")
     ] = CoderName.auto,
@@ -78,7 +78,7 @@ def learn(
     swaps: Annotated[
         int | None,
         typer.Option(
-            "--swaps",
+            "--n-swaps",
             min=0,
             help="Number of swaps of atoms that are tried; by default --effort decides.",
             show_default=False,
@@ -86,7 +86,7 @@ def learn(
     ] = None,
     distance: DistanceOption = DistanceName.full,
     restarts: Annotated[
-        int, typer.Option("--restarts", min=1, help="Number of searches by swaps; the best is kept.")
+        int, typer.Option("--n-restarts", min=1, help="Number of searches by swaps; the best is kept.")
     ] = 1,
     max_iter: Annotated[
         int, typer.Option("--max-iter", min=0, help="Maximum number of updates of each dictionary.")
@@ -126,12 +126,12 @@ def learn(
 
     After Ctrl-C, the best dictionary so far is kept beside the output file, as NAME.interrupted.npz.
 
-    Example: shapelex learn shapes.npz -o model.npz --atoms 10 --nonzero 3 --figure atoms.png
+    Example: shapelex learn shapes.npz -o model.npz --n-atoms 10 --n-nonzero 3 --figure atoms.png
     """
     if out.suffix != ".npz":
         raise typer.BadParameter(f"a model file ends in .npz, got {out.name}.", param_hint="-o")
     if nonzero > atoms:
-        raise typer.BadParameter(f"must be at most --atoms {atoms}, got {nonzero}.", param_hint="--nonzero")
+        raise typer.BadParameter(f"must be at most --n-atoms {atoms}, got {nonzero}.", param_hint="--n-nonzero")
     if exclude is not None and scheduler is not None:
         raise typer.BadParameter(
             "works without --scheduler: leave the shapes out with shapelex import --exclude.", param_hint="--exclude"

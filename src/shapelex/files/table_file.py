@@ -38,7 +38,7 @@ Column = np.ndarray[Any, Any]
 
 
 def write_table(
-    path: str | Path, blocks: Iterable[Mapping[str, Any]], run: Mapping[str, Any], *, safe_cells: bool = False
+    path: str | Path, blocks: Iterable[Mapping[str, Any]], run: Mapping[str, Any], *, raw_cells: bool = False
 ) -> Path:
     """Write a table block by block, whole or not at all; a file that is there is replaced.
 
@@ -51,9 +51,10 @@ def write_table(
         entries are empty. Blocks are asked for while the table is written.
     run : mapping
         What made it, see :func:`~shapelex.files.provenance.make_run`.
-    safe_cells : bool, default False
-        Whether text in CSV and TSV that a spreadsheet would take for a formula, since it begins with ``=``, ``+``,
-        ``-`` or ``@``, gets an apostrophe before it. In Excel workbooks and Parquet, text is never a formula.
+    raw_cells : bool, default False
+        Whether text in CSV and TSV is written as it is. Otherwise text that a spreadsheet would take for a formula,
+        since it begins with ``=``, ``+``, ``-`` or ``@``, gets an apostrophe before it. In
+        Excel workbooks and Parquet, text is never a formula.
 
     Returns
     -------
@@ -96,7 +97,7 @@ def write_table(
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
         writer = csv.writer(text, delimiter="," if suffix == ".csv" else "\t", lineterminator="\n")
         cells: Iterable[Sequence[Any]] = chain([tuple(first)], chain.from_iterable(rows))
-        writer.writerows((list(map(without_formula, row)) for row in cells) if safe_cells else cells)
+        writer.writerows((list(map(without_formula, row)) for row in cells) if not raw_cells else cells)
         # The stream belongs to the caller.
         text.detach()
 

@@ -95,16 +95,16 @@ def read_records(
 
 
 def write_set(
-    shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved", delimiter: str = ",", safe_cells: bool = False
+    shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved", delimiter: str = ",", raw_cells: bool = False
 ) -> None:
     """Write a set as a table with names: a shape a row, or a point a row where `layout` is ``"long"``.
 
-    `safe_cells` puts an apostrophe before text that a spreadsheet would take for a formula, and before such names.
+    Text that a spreadsheet would take for a formula, also in names, gets an apostrophe, unless `raw_cells`.
     """
     from shapelex.io.formats.frames import set_frame
 
     frame = set_frame(shapes, layout)
-    if check_flag(safe_cells, "safe_cells"):
+    if not check_flag(raw_cells, "raw_cells"):
         frame = _safe(frame)
     # All words are quoted, so that no id is taken for anything but text, nor loses the blanks around it.
     frame.to_csv(stream, sep=delimiter, index=False, na_rep="nan", quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
