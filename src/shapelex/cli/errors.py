@@ -178,7 +178,7 @@ class GuardedGroup(TyperGroup):
 
 def wants_all_help(ctx: Any) -> bool:
     """Tell whether help on all options was asked for."""
-    return ctx.meta.get(_SHARED, _SharedOptions()).help_all
+    return bool(ctx.meta.get(_SHARED, _SharedOptions()).help_all)
 
 
 def describe(error: BaseException, options: OptionNames | None = None) -> Failure:
