@@ -37,21 +37,13 @@ _SHARED = "shapelex.shared"
 # The base of typer's usage errors, whichever library it comes from.
 _UsageError: Any = typer.BadParameter.__mro__[-4]
 RENAMED_OPTIONS = {
-    "--atoms": "--n-atoms",
-    "--folds": "--cv",
-    "--labels": "--join",
-    "--lines": "--joined",
-    "--max-weight": "--weight-penalty",
-    "--method": "--methods",
-    "--model": "--formula",
-    "--no-lines": "--no-joined",
-    "--nonzero": "--n-nonzero",
-    "--points": "--n-points",
-    "--predictions": "--tested",
-    "--restarts": "--n-restarts",
+    "--atoms": "--n-atoms", "--nonzero": "--n-nonzero", "--points": "--n-points", "--restarts": "--n-restarts",
+    "--swaps": "--n-swaps", "--folds": "--cv", "--labels": "--join", "--lines": "--joined", "--no-lines": "--no-joined",
+    "--max-weight": "--weight-penalty", "--method": "--methods", "--model": "--formula", "--predictions": "--tested",
     "--seed": "--random-state",
-    "--swaps": "--n-swaps",
-}
+}  # fmt: skip
+"""What replaces options, in commands that do not have them any more."""
+
 _REMOVED = {
     "reproduce": "run make paper in a copy of the source code of shapelex.",
     "--allow-changed": "replay prints the command; type it yourself to run it again.",
