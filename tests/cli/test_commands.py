@@ -368,6 +368,10 @@ def test_text_of_the_data_is_no_formula(ready, odd, name):
 def test_predictions_have_safe_names_of_columns_and_other_formats_keep_text_as_it_is(odd):
     lines_of(run("classify odd.npz --no-test -o c.npz"))
     lines_of(run("classify c.npz odd.npz -o p.csv"))
+    lines_of(run("encode model.npz odd.npz -o codes.csv"))
+    columns = sx.read_codes("codes.csv").columns
+    assert columns["id"].tolist() == odd.ids.tolist()
+    assert columns["=column"].tolist() == odd.metadata["=column"].tolist()
     assert formulas_in([Path("p.csv")]) == set()
     assert Path("p.csv").read_text().startswith("id,predicted,probability,p +1,p @SUM(A1)\n")
     for suffix in (".npz", ".tps", ".parquet", ".xlsx"):
