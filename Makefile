@@ -7,10 +7,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 DIST_PIP := .venv-dist/bin/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo figures test test-random test-oldest fuzz lint lint-page format bench docs dist clean
+.PHONY: help demo paper figures test test-random test-oldest fuzz lint lint-page format bench docs dist clean
 
 help:
 	@echo "make demo    images of leaves to a dictionary, codes, a comparison and a page to explore, in demo/"
+	@echo "make paper   repeat the experiments of the paper into reproduction/ (PAPER='--only 2,3': some of the datasets)"
 	@echo "make figures draw the pictures in docs/images again, with a browser for those of the explorer"
 	@echo "make test    run the tests (set SHAPELEX_DATA to run those on real shapes too)"
 	@echo "make test-random  run the property tests on random examples (SHAPELEX_TEST_EXAMPLES of each, 60 by default)"
@@ -37,6 +38,10 @@ $(VENV)/extra-%.stamp: pyproject.toml | $(VENV)/bin/python
 
 demo: $(VENV)/extra-report.stamp
 	$(BIN)/shapelex demo -o demo --force
+
+# The table and the figures of the paper; its datasets are downloaded.
+paper: $(VENV)/extra-report.stamp
+	PYTHONPATH=benchmarks $(BIN)/python -m paper -o reproduction $(PAPER)
 
 # All other pictures of the documentation are drawn when it is built. The kept ones are shown by the README or need a
 # browser, in which the page of the explorer is opened.

@@ -21,7 +21,7 @@ from scaling import exponent, write_shapes
 N_POINTS = 20
 _TABLE_ROWS = 100_000
 LEARN_OPTIONS = (
-    "--atoms", 20, "--nonzero", 3, "--coder", "ormp", "--tie", 0, "--swaps", 0, "--max-iter", 3,
+    "--n-atoms", 20, "--n-nonzero", 3, "--coder", "ormp", "--tie", 0, "--n-swaps", 0, "--max-iter", 3,
 )  # fmt: skip
 
 

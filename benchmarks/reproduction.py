@@ -1,4 +1,4 @@
-"""The paper's table, by ``shapelex reproduce`` in a process of its own."""
+"""The paper's table, by ``python -m paper`` in a process of its own."""
 
 import subprocess
 import sys
@@ -17,8 +17,8 @@ FILES = ("reproduction-errors.md", "reproduction-seconds.md")
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "reproduction"
-        command = [sys.executable, "-m", "shapelex", "reproduce", "-o", str(out), "--quiet"]
-        done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+        command = [sys.executable, "-m", "paper", "-o", str(out)]
+        done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True)
         page = out / "reproduction.md"
         if done.returncode != 0 or not page.is_file():
             skip("the paper, rerun", done.stderr)

@@ -2,7 +2,7 @@
 
 All other pictures are drawn when the documentation is built. These are kept in the repository because the README shows
 them, or because they need a browser (Chromium). ``rmse_curves.png`` and ``worm_dictionaries.png`` come from the folder
-that ``shapelex reproduce`` writes, which takes minutes: give it as the argument to copy them.
+that ``make paper`` writes, which takes minutes: give it as the argument to copy them.
 """
 
 import runpy

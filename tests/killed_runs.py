@@ -215,7 +215,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Path], Any]]] = {
         f"set.{end}": ("import shapes.npz", lambda path: (sx.read(path).configurations,))
         for end in ("npz", "zarr", "csv")
     },
-    "fitted.npz": ("learn shapes.npz --atoms 4 --nonzero 2", lambda path: (sx.load(path).atoms_,)),
+    "fitted.npz": ("learn shapes.npz --n-atoms 4 --n-nonzero 2", lambda path: (sx.load(path).atoms_,)),
     **{
         f"codes.{end}": ("encode model.npz shapes.npz", read_codes) for end in ("csv", "parquet", "xlsx", "npz", "zarr")
     },
@@ -309,7 +309,7 @@ def main() -> None:
     parser.add_argument("--cold", type=int, default=5)
     parser.add_argument("--commands", type=int, default=100)
     parser.add_argument("--device", default="torch", help="the device of every other fit")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--random-state", type=int, default=0)
     parser.add_argument("--only", default="", help="commands that write files with this in their names")
     parser.add_argument("--write", action="store_true", help="keep the counts in docs/results")
     given = parser.parse_args()

@@ -34,7 +34,7 @@ def _escape(character: str) -> str:
 
 
 def parameter(name: str, *value: Any) -> str:
-    """Return a parameter as an error or warning names it: ``n_points=100``, on the command line ``--points 100``.
+    """Return a parameter as an error or warning names it: ``n_points=100``, on the command line ``--n-points 100``.
 
     `name` is the name in Python, and `value` the value that it has or should have, if the message tells one. With
     ``=`` at the end of the name, any value is meant.

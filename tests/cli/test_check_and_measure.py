@@ -29,7 +29,7 @@ def test_mirrored_wings_are_named_by_every_command_and_flipped_by_the_one_that_c
     assert told[0].startswith("mirrored: clearly closer to the mean when mirrored: 6 shapes (specimen 3, specimen 5, ")
     assert told[2] == "1 finding in 40 shapes"
     for command in ("import wings.npz -o again.npz", "test wings.npz --by label --permutations 99",
-                    "learn wings.npz -o model.npz --atoms 2 --nonzero 1 --no-stability"):  # fmt: skip
+                    "learn wings.npz -o model.npz --n-atoms 2 --n-nonzero 1 --no-stability"):  # fmt: skip
         shown = lines_of(run(command))
         place = next(
             n for n, line in enumerate(shown) if line.startswith("check: clearly closer to the mean when mirrored")
@@ -88,7 +88,7 @@ def test_measures_as_a_table_and_as_columns(folder):
     assert result["n_shapes"] == 40
     measured = sx.read("measured.npz")
     np.testing.assert_allclose(measured.metadata["solidity"], table["solidity"])
-    assert "solidity" in facts_of(run('test measured.npz --model "~ solidity" --json'))["answer"]
+    assert "solidity" in facts_of(run('test measured.npz --formula "~ solidity" --json'))["answer"]
     lines_of(run("measure measured.npz -o twice.npz --add"))
     assert {"area", "measured_area"} <= set(sx.read("twice.npz").metadata)
     refused("measure shapes.npz -o measures.npz", "must end in .csv", 2)

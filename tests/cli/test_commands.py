@@ -11,15 +11,17 @@ import warnings
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 import shapelex as sx
 from shapelex._messages import Message, as_printable, parameter
 from shapelex.cli.app import app
+from shapelex.cli.terminal import echo
 from tests.cli.conftest import facts_of, lines_of, run
 
 WRITING = {
     "import": "import shapes.npz -o out.npz",
-    "learn": "learn shapes.npz -o out.npz --atoms 4 --nonzero 2 --coder ormp",
+    "learn": "learn shapes.npz -o out.npz --n-atoms 4 --n-nonzero 2 --coder ormp",
     "encode": "encode model.npz shapes.npz -o out.csv",
     "sequence": "sequence model.npz shapes.npz -o out.csv",
     "reconstruct": "reconstruct model.npz shapes.npz -o out.npz",
@@ -27,8 +29,8 @@ WRITING = {
     "distances": "distances shapes.npz -o out.csv",
     "check": "check shapes.npz -o out.csv",
     "measure": "measure shapes.npz -o out.csv",
-    "compare": "compare shapes.npz -o out.csv --atoms 3 --nonzero 1-2 --method 'complex PCA'",
-    "suggest": "suggest shapes.npz -o out.csv --atoms 2,3 --nonzero 1 --folds 2 --no-stability",
+    "compare": "compare shapes.npz -o out.csv --n-atoms 3 --n-nonzero 1-2 --methods 'complex PCA'",
+    "suggest": "suggest shapes.npz -o out.csv --n-atoms 2,3 --n-nonzero 1 --cv 2 --no-stability",
     "report": "report model.npz shapes.npz -o out.html",
 }
 READING = {**WRITING, "info": "info shapes.npz"}
@@ -63,14 +65,42 @@ def test_help_has_an_example_of_each_command():
     assert run("--version").stdout == f"shapelex {sx.__version__}\n"
 
 
+def test_help_on_one_screen_names_all_options_and_help_all_explains_them(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = lines_of(run("learn --help"))
+    assert len(lines) <= 50
+    assert max(map(len, lines)) <= 80
+    for command in get_command(app).commands.values():
+        short, whole = (" ".join(lines_of(run(command.name, word))) for word in ("--help", "--help-all"))
+        options = [max(one.opts, key=len) for one in command.params if one.opts[0].startswith("-")]
+        assert [name for name in options if name not in short] == []
+        assert [name for name in options if name not in whole] == []
+        assert "which --help-all explains" not in whole
+    assert "explains" in " ".join(lines)
+
+
+def test_sentences_are_broken_at_words_on_a_terminal(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "40")
+    text = "A sentence of many words that does not fit on one line of a narrow terminal."
+    row, command = "a  " * 30, f"$ shapelex {'word ' * 20}"
+    for is_terminal in (True, False):
+        monkeypatch.setattr(sys.stdout, "isatty", lambda is_terminal=is_terminal: is_terminal)
+        echo("\n".join([text, row, command]))
+        lines = capsys.readouterr().out.splitlines()
+        assert " ".join(lines[:-2]) == text
+        assert lines[-2:] == [row, command]
+        assert (max(map(len, lines[:-2])) <= 40) is is_terminal
+
+
 @pytest.mark.parametrize("name", WRITING)
 def test_outputs_are_replaced_with_force_alone_and_say_what_made_them(ready, name):
     out = ready / out_of(WRITING[name])
-    out.write_text("mine")
+    lines_of(run(WRITING[name]))
+    before = out.read_bytes()
     result = run(WRITING[name])
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == f"shapelex: {out.name} exists: choose another -o, or pass --force to replace it.\n"
-    assert out.read_text() == "mine"
+    assert out.read_bytes() == before
     result = run(f"{WRITING[name]} --force --quiet")
     assert (result.exit_code, result.output) == (0, "")
     assert run("replay", out).stdout.startswith(f"shapelex {name} ")
@@ -131,7 +161,7 @@ def test_figures_by_their_end_say_what_made_them(ready, name, suffix):
 
 def test_progress_of_suggest_is_written_where_there_is_no_terminal(ready, monkeypatch):
     monkeypatch.setattr("shapelex.cli.suggest.LINE_SECONDS", 0.0)
-    command = "suggest shapes.npz --atoms 2,3 --nonzero 1 --folds 2 --no-stability"
+    command = "suggest shapes.npz --n-atoms 2,3 --n-nonzero 1 --cv 2 --no-stability"
     lines = run(command).stderr.splitlines()
     assert lines[0] == "shapelex: trying sizes: 1 of about 4 dictionaries, 2 atoms, 1 per shape"
     assert len(lines) == 4
@@ -148,7 +178,7 @@ def test_warnings_are_one_line_and_quiet_is_quiet(ready, monkeypatch):
 
     monkeypatch.setattr(sx.ShapeDictionary, "encode", warn_and_encode)
     command = "encode model.npz shapes.npz -o c.csv"
-    assert run(command).stderr == "shapelex: warning: Poor codes: set import --points 9.\n"
+    assert run(command).stderr == "shapelex: warning: Poor codes: set import --n-points 9.\n"
     assert run(f"{command} --force --quiet").stderr == ""
 
 
@@ -168,7 +198,9 @@ def test_a_file_of_others_where_the_record_goes_stays(ready, contents):
     assert result.stderr.startswith("shapelex: c.csv.json exists, where the record of c.csv goes")
     assert (ready / "c.csv.json").read_text() == contents
     assert not (ready / "c.csv").exists()
-    assert run("encode", "model.npz", "shapes.npz", "-o", "c.csv", "--force").exit_code == 0
+    assert run("encode", "model.npz", "shapes.npz", "-o", "c.csv", "--force").exit_code == 1
+    (ready / "c.csv.json").unlink()
+    assert run("encode", "model.npz", "shapes.npz", "-o", "c.csv").exit_code == 0
     (ready / "c.csv").unlink()
     # The record of an earlier run is no file of others.
     assert run("encode", "model.npz", "shapes.npz", "-o", "c.csv").exit_code == 0
@@ -202,13 +234,52 @@ def test_width(folder, width, mm):
 
 
 def test_look(folder):
-    look = "--figure a.svg --no-lines --numbers --columns 1 --letter b --font-size 5"
-    lines_of(run(f"learn shapes.npz -o m.npz --atoms 4 --nonzero 1 --max-iter 0 --quiet {look}"))
+    (folder / "my.mplstyle").write_text("# mine\nfont.size: 5\nlines.linewidth: 3\n")
+    look = "--figure a.svg --no-lines --numbers --columns 1 --style my.mplstyle"
+    lines_of(run(f"learn shapes.npz -o m.npz --n-atoms 4 --n-nonzero 1 --max-iter 0 --quiet {look}"))
     texts = texts_of("a.svg")
-    assert "b" in texts
     assert {"1", "2", "3"} <= set(texts)
     assert sum(text.endswith("%") for text in texts) == 4
     assert "5px" in (folder / "a.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("fontsize: 5\n", "'fontsize' is not a setting of matplotlib"),
+        ("font.size: large\n", "is not a style file"),
+        (None, "my.mplstyle"),
+    ],
+)
+def test_a_style_file_that_cannot_be_used(folder, text, message):
+    if text is not None:
+        (folder / "my.mplstyle").write_text(text)
+    result = run("mean shapes.npz -o m.csv --figure m.pdf --style my.mplstyle")
+    assert result.exit_code in (1, 2)
+    assert message in " ".join(result.stderr.split())
+    assert not (folder / "m.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("learn shapes.npz -o m.npz --atoms 3", "--atoms is now spelled --n-atoms."),
+        ("learn shapes.npz -o m.npz --seed=3", "--seed is now spelled --random-state."),
+        ("import shapes.npz -o m.npz --labels a.csv", "--labels is now spelled --join."),
+        ("test shapes.npz --model '~ size'", "--model is now spelled --formula."),
+        ("compare shapes.npz --method PCA", "--method is now spelled --methods."),
+        ("report m.npz shapes.npz -o r.html --no-lines", "--no-lines is now spelled --no-joined."),
+        ("mean shapes.npz -o m.npz --safe-cells", "--safe-cells is gone: text that a spreadsheet would take for"),
+        ("mean shapes.npz -o m.npz --figure m.png --dpi 3", "--dpi is gone: give a style file by --style"),
+        ("mean shapes.npz -o m.npz --figure m.png --letter A", "letter_panels"),
+        ("replay shapes.npz --run -o b.npz", "--run is gone: replay prints the command"),
+    ],
+)
+def test_what_replaces_an_option_is_named(folder, command, message):
+    result = run(command)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.replace("│", " ").split())
+    assert message in json.loads(run(f"{command} --json").stdout)["error"]["message"]
 
 
 BAD, OTHER = r"$\frac{$", "$x_{y$"
@@ -219,14 +290,14 @@ BAD, OTHER = r"$\frac{$", "$x_{y$"
     [
         (("mean", "bad.npz", "--by-label", "-o", "m.npz"), [BAD, OTHER]),
         (("distances", "bad.npz", "-o", "d.csv"), [BAD, OTHER]),
-        (("classify", "bad.npz", "--folds", "2", "-o", "c.npz"), [BAD, OTHER]),
+        (("classify", "bad.npz", "--cv", "2", "-o", "c.npz"), [BAD, OTHER]),
         (("encode", "model.npz", "bad.npz", "-o", "e.csv"), []),
     ],
 )
-def test_labels_and_letters_are_drawn_as_they_are_written(ready, shapes, words, shown):
+def test_labels_are_drawn_as_they_are_written(ready, shapes, words, shown):
     sx.write(shapes.replace(labels=[BAD, OTHER] * 20), "bad.npz")
-    lines_of(run(*words, "--figure", "f.svg", "--letter", r"$\x{$"))
-    assert {*shown, r"$\x{$"} <= set(texts_of("f.svg"))
+    lines_of(run(*words, "--figure", "f.svg"))
+    assert {*shown} <= set(texts_of("f.svg"))
     assert (ready / words[-1]).exists()
 
 
@@ -241,7 +312,7 @@ COMMANDS = {
     "encode": "encode model.npz odd.npz -o t.csv",
     "distances": "distances odd.npz -o t.tsv",
     "sequence": "sequence model.npz odd.npz --switch-cost 0 -o t.csv",
-    "classify": "classify odd.npz --folds 2 --tested t.csv --misclassified t2.csv",
+    "classify": "classify odd.npz --cv 2 --tested t.csv --misclassified t2.csv",
     "test": "test odd.npz --by label --permutations 19 -o t",
     "table of a test": "test odd.npz --by =column --permutations 19 --table t.csv",
 }
@@ -293,17 +364,21 @@ def formulas_in(paths: list[Path]) -> set[str]:
 def test_text_of_the_data_is_no_formula(ready, odd, name):
     lines_of(run(COMMANDS[name]))
     tables = [path for path in ready.rglob("*") if path.suffix in (".csv", ".tsv")]
-    assert formulas_in(tables)
-    lines_of(run(f"{COMMANDS[name]} --force --safe-cells"))
     assert formulas_in(tables) == set()
+    lines_of(run(f"{COMMANDS[name]} --force --raw-cells"))
+    assert formulas_in(tables)
 
 
 def test_predictions_have_safe_names_of_columns_and_other_formats_keep_text_as_it_is(odd):
     lines_of(run("classify odd.npz --no-test -o c.npz"))
-    lines_of(run("classify c.npz odd.npz -o p.csv --safe-cells"))
+    lines_of(run("classify c.npz odd.npz -o p.csv"))
+    lines_of(run("encode model.npz odd.npz -o codes.csv"))
+    columns = sx.read_codes("codes.csv").columns
+    assert columns["id"].tolist() == odd.ids.tolist()
+    assert columns["=column"].tolist() == odd.metadata["=column"].tolist()
     assert formulas_in([Path("p.csv")]) == set()
     assert Path("p.csv").read_text().startswith("id,predicted,probability,p +1,p @SUM(A1)\n")
     for suffix in (".npz", ".tps", ".parquet", ".xlsx"):
-        lines_of(run(f"import odd.npz -o t{suffix} --safe-cells"))
+        lines_of(run(f"import odd.npz -o t{suffix}"))
         found = [text.strip() for text in sx.read(f"t{suffix}").ids.tolist()]
         assert found == [text.strip() for text in odd.ids.tolist()]

@@ -1,4 +1,4 @@
-"""``shapelex demo`` and ``reproduce``: commands that have data of their own."""
+"""``shapelex demo``, which has data of its own."""
 
 import re
 import sys
@@ -11,15 +11,11 @@ import shapelex as sx
 from shapelex.cli import demo as demo_command
 from shapelex.cli.figures import pose_on_page
 from shapelex.cli.leaf_sheets import N_COLUMNS, write_leaf_sheets
-from shapelex.report.reproduction import run as reproduction_run
-from shapelex.report.reproduction.measure import measure_set
-from tests.cli.conftest import facts_of, lines_of, refused, run
-from tests.datasets.local_server import run_server
-from tests.report.conftest import make_table, write_shapes
+from tests.cli.conftest import lines_of, run
 
 PAGE = Path(__file__).parents[2] / "docs" / "start" / "masks.md"
 FILES = {
-    "leaves", "shapes.npz", "model.npz", "atoms.png", "atoms.png.json", "codes.csv", "codes.csv.json",
+    "leaves", "leaves.json", "shapes.npz", "model.npz", "atoms.png", "atoms.png.json", "codes.csv", "codes.csv.json",
     "reconstructions.png", "reconstructions.png.json",
     "comparison.csv", "comparison.csv.json", "comparison.png", "comparison.png.json", "report.html",
 }  # fmt: skip
@@ -28,11 +24,15 @@ FILES = {
 def test_demo_runs_the_commands_that_it_prints(folder, monkeypatch):
     for name, value in {"N_ROWS": 1, "N_POINTS": 24, "N_ATOMS": 4, "N_NONZERO": 1}.items():
         monkeypatch.setattr(demo_command, name, value)
-    result = run("demo", "-o", "demo", "--seed", "3")
+    result = run("demo", "-o", "demo", "--random-state", "3")
     shown = lines_of(result)
     commands = [line[2:] for line in shown if line.startswith("$ ")]
     assert [command.split()[1] for command in commands] == ["import", "learn", "encode", "compare", "report"]
-    assert [command.split()[1] for command in commands if "--seed 3" in command] == ["import", "learn", "compare"]
+    assert [command.split()[1] for command in commands if "--random-state 3" in command] == [
+        "import",
+        "learn",
+        "compare",
+    ]
     assert "RMSE in percent of held-out shapes" in result.stdout
     assert shown[-1].endswith("Open demo/report.html in a browser; the figures are beside it.")
     assert {path.name for path in (folder / "demo").iterdir()} == FILES
@@ -73,70 +73,3 @@ def test_commands_of_the_start_page_run(folder):
     for command in commands:
         lines_of(run(command))
     assert {"leaves.npz", "model.npz", "atoms.png", "codes.csv", "leaves.html"} <= {p.name for p in folder.iterdir()}
-
-
-@pytest.fixture(autouse=True)
-def no_data_in_the_environment(tmp_path, monkeypatch):
-    monkeypatch.delenv("SHAPELEX_DATA", raising=False)
-    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
-    monkeypatch.setattr("pooch.os_cache", lambda project: tmp_path / "cache")
-
-
-@pytest.fixture
-def no_figures(monkeypatch):
-    figures = ("dictionaries", "learning", "combination")
-    monkeypatch.setattr(reproduction_run, "draw_set", lambda *_: dict.fromkeys(figures, "none"))
-    monkeypatch.setattr(reproduction_run, "draw_curves", lambda *_: None)
-
-
-def test_a_server_is_the_only_source_of_data(tmp_path, no_figures, monkeypatch):
-    with run_server() as server:
-        monkeypatch.setenv("SHAPELEX_DATA_URL", server.address)
-        server.serve("worms", make_table(20), monkeypatch=monkeypatch)
-        numbers = facts_of(run("reproduce", "-o", tmp_path / "out", "--quick", "--json"))
-    (one,) = numbers["datasets"]
-    assert (one["dataset"], one["file"], one["same_data_as_paper"]) == ("1", "worms", True)
-    assert list(numbers["skipped"]) == ["2", "3", "4", "4b", "5"]
-    names = ("6376_open_worms_6ctrlpts", "hands", "leaves_sym", "leaves_Bsplines", "mpeg7")
-    for name, reason in zip(names, numbers["skipped"].values(), strict=True):
-        assert reason.startswith(f"{name}.csv could not be downloaded from {server.address}/ansonang3/2DKSD/")
-        assert "(the server answered 404 Not Found)" in reason
-    page = (tmp_path / "out" / "reproduction.md").read_text()
-    assert page.count("*Data.* The paper's own numbers.") == 1
-    assert "Other data than the paper's" not in page
-    assert len(list((tmp_path / "cache").iterdir())) == 1
-
-
-def test_data_that_cannot_be_had(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for arguments, reason in (([], "could not be downloaded"), (["--data", "."], "is not in .:")):
-        told = f"none of the datasets 1, 2, 3, 4, 4b, 5 can be had. Dataset 1: worms.csv {reason}"
-        refused(" ".join(["reproduce", *arguments]), told)
-    assert {path.name for path in tmp_path.iterdir()} <= {"cache"}
-
-
-def test_interrupted_run_says_what_is_kept(tmp_path, monkeypatch, no_figures):
-    data = tmp_path / "data"
-    data.mkdir()
-    write_shapes(data, "hands", 56, monkeypatch=monkeypatch)
-
-    def interrupt_after(name):
-        def interrupt(paper_set, *arguments, **options):
-            if paper_set.name != name:
-                raise KeyboardInterrupt
-            return measure(paper_set, *arguments, **options)
-
-        measure = measure_set
-        monkeypatch.setattr(reproduction_run, "measure_set", interrupt)
-
-    out = tmp_path / "out"
-    interrupt_after("none")
-    result = run("reproduce", "--data", data, "-o", out, "--quiet")
-    assert result.exit_code == 130
-    assert result.stderr == "shapelex: interrupted: no dataset was finished; run again with --force.\n"
-    write_shapes(data, "leaves_Bsplines", 40, monkeypatch=monkeypatch)
-    interrupt_after("3")
-    result = run("reproduce", "--data", data, "-o", out, "--quiet", "--quick", "--force")
-    assert result.exit_code == 130
-    assert result.stderr == f"shapelex: interrupted: {out} has dataset 3; run again with --force.\n"
-    assert "## Dataset 3" in (out / "reproduction.md").read_text()

@@ -54,7 +54,7 @@ def ids_of(folder, **numbers):
 def test_ids_begin_with_the_folder_where_names_of_files_repeat(wells, name, large, request):
     if large:
         request.getfixturevalue("everything_is_large")
-    lines_of(run("import", "data", "-o", name, "--points", "30"))
+    lines_of(run("import", "data", "-o", name, "--n-points", "30"))
     found = sx.read(name)
     assert found.ids.tolist() == ids_of("", **N_CELLS)
     assert "control/well1:3" in notes_of(found)
@@ -106,7 +106,7 @@ def test_ids_given_twice_are_numbered():
 @pytest.mark.parametrize("sheet", ["folders.csv"])
 def test_sheets_name_files_by_the_end_of_their_paths(wells, sheet, options):
     shown = lines_of(
-        run("import", "data", "-o", "c.npz", "--points", "30", "--labels", sheet, "--label", "arm", *options)
+        run("import", "data", "-o", "c.npz", "--n-points", "30", "--join", sheet, "--label", "arm", *options)
     )
     found = sx.read("c.npz")
     assert found.labels.tolist() == ["control"] * 5 + ["drug"] * 3 == found.metadata["arm"].tolist()
@@ -119,9 +119,9 @@ def test_a_name_that_fits_several_files_is_refused(wells):
         "'well1.tif' in bare.csv may be 'data/control/well1.tif' or 'data/drug/well1.tif': write which, as in 'control/"
     )
     for options in ("", "--on file"):
-        refused(f"import data -o c.npz --points 30 --labels bare.csv {options}", told)
+        refused(f"import data -o c.npz --n-points 30 --join bare.csv {options}", told)
         # Rows that differ are not to be deleted.
-        refused(f"import data -o c.npz --points 30 --labels twice.csv {options}", "name every file with its folder")
+        refused(f"import data -o c.npz --n-points 30 --join twice.csv {options}", "name every file with its folder")
     with pytest.raises(ShapeInputError, match=r"may be 'data/control/well1.tif' or 'data/drug/well1.tif'"):
         sx.read("data", n_points=30).join(pd.read_csv("bare.csv"))
 
@@ -136,16 +136,16 @@ def test_names_of_two_columns_are_joined(wells):
         assert sx.read("data", n_points=30).join(sheet, on=on).metadata["n"].tolist() == list(range(8))
     sheet.to_csv("cells.csv", index=False)
     shown = facts_of(
-        run("import", "data", "-o", "c.npz", "--points", "30", "--labels", "cells.csv", "--on", "id=Cell", "--json")
+        run("import", "data", "-o", "c.npz", "--n-points", "30", "--join", "cells.csv", "--on", "id=Cell", "--json")
     )
     assert shown["n_shapes"] == 8
     # A first column that is not named like a key is a guess, which must fit all shapes.
     sheet[1:].to_csv("cells.csv", index=False)
-    refused("import data -o d.npz --points 30 --labels cells.csv", "if it names them, say --on id=Cell")
+    refused("import data -o d.npz --n-points 30 --join cells.csv", "if it names them, say --on id=Cell")
     assert len(sx.read("data", n_points=30, join="cells.csv", on="id=Cell")) == 8
-    refused("import data -o d.npz --points 30 --labels cells.csv --on id=Zelle", "has no column 'Zelle'")
+    refused("import data -o d.npz --n-points 30 --join cells.csv --on id=Zelle", "has no column 'Zelle'")
     refused(
-        "import data -o d.npz --points 30 --labels cells.csv --on tree=Cell", "'tree' is not a column of the shapes"
+        "import data -o d.npz --n-points 30 --join cells.csv --on tree=Cell", "'tree' is not a column of the shapes"
     )
 
 
@@ -176,7 +176,7 @@ def test_a_list_leaves_out_only_what_it_names(wells, text, n_left, large, reques
     if large:
         request.getfixturevalue("everything_is_large")
     (wells / "list.csv").write_text(text)
-    command = "import data -o c.npz --points 30 --exclude list.csv"
+    command = "import data -o c.npz --n-points 30 --exclude list.csv"
     if isinstance(n_left, str):
         refused(command, n_left)
         return
@@ -202,7 +202,7 @@ def test_patterns_of_paths_become_columns(wells):
     for name in ("control/w1_2.tif", "drug/w1_3.tif"):
         (wells / "data" / name.split("/")[0] / "well1.tif").rename(wells / "data" / name)
     for pattern in ("{arm}/{well}_{field}.tif", r"(?P<arm>\w+)/(?P<well>\w+)_(?P<field>\w+)\.tif"):
-        lines_of(run("import", "data", "-o", "c.npz", "--points", "30", "--label-from", pattern, "--force"))
+        lines_of(run("import", "data", "-o", "c.npz", "--n-points", "30", "--label-from", pattern, "--force"))
         found = sx.read("c.npz")
         assert found.labels.tolist() == found.metadata["arm"].tolist() == ["control"] * 5 + ["drug"] * 3
         assert set(found.metadata["well"].tolist()) == {"w1"}
@@ -210,8 +210,8 @@ def test_patterns_of_paths_become_columns(wells):
         assert "columns arm, well, field from the paths, arm of 2 files: 'control' (1), 'drug' (1)" in notes_of(found)
     assert sx.read("data", n_points=30, label_from=pattern, label="field").labels.tolist() == ["2"] * 5 + ["3"] * 3
     (wells / "data" / "drug" / "w1_3.tif").rename(wells / "data" / "drug" / "w_1_3.tif")
-    refused("import data -o d.npz --points 30 --label-from {arm}/{well}_{field}.tif", "in several ways")
-    refused("import data -o d.npz --points 30 --label-from {id}.tif", "has a part named 'id'", status=2)
+    refused("import data -o d.npz --n-points 30 --label-from {arm}/{well}_{field}.tif", "in several ways")
+    refused("import data -o d.npz --n-points 30 --label-from {id}.tif", "has a part named 'id'", status=2)
 
 
 def test_groups_that_differ_by_blanks_or_case_are_named(wells):
@@ -236,12 +236,12 @@ def test_cells_of_two_arms_from_masks_to_a_list(data_folder, tmp_path, monkeypat
         chosen = outlines[(cells["treatment"] == treatment) & (cells["cell_line"] == "dlm8")][:40]
         draw_cells(chosen, tmp_path / arm / "well1.tif")
     (tmp_path / "sheet.csv").write_text("file,arm\ncontrol/well1.tif,control\ndrug/well1.tif,drug\n")
-    lines_of(run("import control drug -o cells.npz --points 60 --labels sheet.csv --label arm"))
+    lines_of(run("import control drug -o cells.npz --n-points 60 --join sheet.csv --label arm"))
     found = sx.read("cells.npz")
     assert len(set(found.ids.tolist())) == len(found) == 80
     assert json.loads(json.dumps(found.labels.tolist())) == ["control"] * 40 + ["drug"] * 40
     (tmp_path / "list.csv").write_text(f"id,file\n{found.ids[42]},{found.metadata['file'][42]}\n")
-    lines_of(run("import control drug -o left.npz --points 60 --exclude list.csv"))
+    lines_of(run("import control drug -o left.npz --n-points 60 --exclude list.csv"))
     left = set(sx.read("left.npz").ids.tolist())
     assert set(found.ids.tolist()) - left == {found.ids[42]}
 

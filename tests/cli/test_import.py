@@ -34,7 +34,7 @@ def outlines(tmp_path, monkeypatch, shapes):
 
 
 def test_folders_become_labels_and_outlines_are_registered(outlines):
-    shown = lines_of(run("import cells -o c.npz --points 24 --closed --register --label-from parent"))
+    shown = lines_of(run("import cells -o c.npz --n-points 24 --closed --register --label-from parent"))
     assert shown[0] == "6 shapes in Landmarks(n_points=24, closed=True), closed"
     assert any("6 shapes registered" in line for line in shown)
     found = sx.read("c.npz")
@@ -52,7 +52,7 @@ def test_time_series_are_registered_along_their_motion(tmp_path, monkeypatch):
         mask = (turned.real / 18) ** 2 + (turned.imag / 9) ** 2 < 1
         mask |= np.abs(turned - 17) < 4 + frame % 2
         Image.fromarray(mask.astype("u1")).save(tmp_path / f"cell{frame}.png")
-    shown = lines_of(run("import . -o c.npz --points 40 --register --option tracked=true --option kind=labels"))
+    shown = lines_of(run("import . -o c.npz --n-points 40 --register --option tracked=true --option kind=labels"))
     assert any("to the frame before" in line for line in shown)
     plain = sx.read(tmp_path, format="image", n_points=40, tracked=True, kind="labels")
     found, expected = sx.read("c.npz"), sx.sequences.register_sequence(plain)
@@ -83,13 +83,13 @@ def test_later_masks_follow_the_same_rules(tmp_path, monkeypatch):
     labels[35:45, 94:98] = 0
     Image.fromarray(labels).save("plate.png")
     rules = "--option border=drop --option holes=drop"
-    lines_of(run(f"import plate.png -o like.npz --points 30 {rules}"))
+    lines_of(run(f"import plate.png -o like.npz --n-points 30 {rules}"))
     like = sx.read("like.npz")
     assert like.preparation.left_out == ("border", "holes")
     assert str(like.preparation).endswith("without objects at the border of the image, without objects with holes")
     assert like.ids.tolist() == [f"plate:{number}" for number in (2, 3, 4, 6, 7, 8)]
     lines_of(run("learn", "like.npz", "-o", "m.npz", *LEARN))
-    lines_of(run("import plate.png -o raw.npz --points 30"))
+    lines_of(run("import plate.png -o raw.npz --n-points 30"))
     told = "2 of 8 shapes left out, as in "
     for source in ("plate.png", "raw.npz"):
         shown = lines_of(run("import", source, "-o", "same.npz", "--like", "like.npz", "--force"))
@@ -103,14 +103,14 @@ def test_later_masks_follow_the_same_rules(tmp_path, monkeypatch):
 
 
 def test_bad_records_are_left_out_on_request_and_outlines_of_different_lengths_name_the_option(outlines):
-    result = refused("import cells -o c.npz --closed", "--points 100 resamples them")
-    assert "--space bspline --points 40 fits a curve" in result.stderr
+    result = refused("import cells -o c.npz --closed", "--n-points 100 resamples them")
+    assert "--space bspline --n-points 40 fits a curve" in result.stderr
     learned = run("learn", "cells", "-o", "m.npz")
-    assert learned.stderr.rstrip().endswith("as in: shapelex import cells -o shapes.npz --points 100")
+    assert learned.stderr.rstrip().endswith("as in: shapelex import cells -o shapes.npz --n-points 100")
     (outlines / "cells" / "a" / "9.txt").write_text("0 1\n1 2\n")
-    refused("import cells -o c.npz --points 24 --closed", "--skip-bad reads the files without what is wrong in them")
+    refused("import cells -o c.npz --n-points 24 --closed", "--skip-bad reads the files without what is wrong in them")
     assert not (outlines / "c.npz").exists()
-    result = run("import cells -o c.npz --points 24 --closed --skip-bad")
+    result = run("import cells -o c.npz --n-points 24 --closed --skip-bad")
     assert result.stderr.startswith("shapelex: warning: Left out 1 record")
     assert len(sx.read("c.npz")) == 6
     np.savetxt(outlines / "hands.csv", np.arange(12.0).reshape(2, 6) ** 2, delimiter=",")
@@ -214,7 +214,7 @@ def test_learn_learns_from_the_others(folder, shapes, is_large, request):
     assert "list.csv" in {Path(one["path"]).name for one in read_run("m.npz")["inputs"]}
 
 
-LEARN = ["--atoms", "4", "--nonzero", "2", "--max-iter", "5"]
+LEARN = ["--n-atoms", "4", "--n-nonzero", "2", "--max-iter", "5"]
 SAID = "is not registered: registered to the mean that the model was learned with"
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -232,8 +232,8 @@ def prepared(tmp_path_factory, shapes):
         rows[3] = 0.7 * rows[3] + 0.3 * rows[4]
         np.savetxt(folder / "cells" / f"{number:02d}.txt", np.column_stack([rows.real, rows.imag]))
     with contextlib.chdir(folder):
-        lines_of(run("import cells -o raw.npz --points 24 --closed"))
-        lines_of(run("import cells -o registered.npz --points 24 --closed --register"))
+        lines_of(run("import cells -o raw.npz --n-points 24 --closed"))
+        lines_of(run("import cells -o registered.npz --n-points 24 --closed --register"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             lines_of(run("learn", "registered.npz", "-o", "model.npz", *LEARN))
@@ -275,7 +275,7 @@ def test_reconstructions_and_pages_are_of_prepared_outlines(registered_outlines)
 
 
 def test_sets_that_were_prepared_differently_are_refused(registered_outlines):
-    lines_of(run("import", "cells", "-o", "m.npz", "--points", "24", "--closed", "--register", "--reflection"))
+    lines_of(run("import", "cells", "-o", "m.npz", "--n-points", "24", "--closed", "--register", "--reflection"))
     for target in ("c.csv", "c.zarr"):
         result = refused(f"encode model.npz m.npz -o {target}", "m.npz was prepared differently")
         assert "reflection=False, got reflection=True" in error_of(result)
@@ -300,9 +300,9 @@ def test_like_takes_over_the_whole_preparation(registered_outlines):
 
 
 def test_sets_on_disk_record_what_sets_in_memory_do(registered_outlines, everything_is_large):
-    said = lines_of(run("import", "cells", "-o", "large.zarr", "--points", "24", "--closed", "--register"))
+    said = lines_of(run("import", "cells", "-o", "large.zarr", "--n-points", "24", "--closed", "--register"))
     assert any("40 shapes registered to the mean of 40 of them" in line for line in said)
-    lines_of(run("import", "cells", "-o", "large_raw.npz", "--points", "24", "--closed"))
+    lines_of(run("import", "cells", "-o", "large_raw.npz", "--n-points", "24", "--closed"))
     lines_of(run("import", "cells", "-o", "large_like.npz", "--like", "registered.npz"))
     expected = sx.read("registered.npz")
     for name in ("large.zarr", "large_like.npz"):
@@ -318,8 +318,8 @@ def test_files_of_landmarks_are_not_made_outlines(registered_outlines):
     sx.write(sx.ShapeSet(rows), "landmarks.csv")
     told = "holds open shapes of 12 points, but the model is in Landmarks(n_points=24, closed=True)"
     result = refused("encode model.npz landmarks.csv -o c.csv", told)
-    assert "shapelex import landmarks.csv -o shapes.npz --points 24 --closed" in error_of(result)
-    lines_of(run("learn", "landmarks.csv", "-o", "model.npz", "--atoms", "2", "--nonzero", "1", "--force"))
+    assert "shapelex import landmarks.csv -o shapes.npz --n-points 24 --closed" in error_of(result)
+    lines_of(run("learn", "landmarks.csv", "-o", "model.npz", "--n-atoms", "2", "--n-nonzero", "1", "--force"))
     sx.write(sx.ShapeSet(rows[:, :9]), "fewer.csv")
     refused("encode model.npz fewer.csv -o c.csv", "open shapes of 9 points")
     np.save("fewer.npy", rows[:, :9])
@@ -336,7 +336,7 @@ def test_prepared_outlines_in_tables_are_not_resampled_again(registered_outlines
             assert "registered" not in error_of(result).partition("prepared differently")[2]
 
 
-LEARN_GAPS = ("--atoms", "4", "--nonzero", "2", "--swaps", "0")
+LEARN_GAPS = ("--n-atoms", "4", "--n-nonzero", "2", "--n-swaps", "0")
 
 
 @pytest.fixture
@@ -386,6 +386,6 @@ def test_broken_trilobites_from_the_file_to_a_page(data_folder, tmp_path, monkey
     shown = lines_of(run("learn", heads, "-o", "m.npz", *LEARN_GAPS, "--option", "curves=ignore", *as_is))
     assert shown[0].startswith("15 shapes are incomplete")
     assert any(line.startswith("note: ") for line in shown)
-    shown = lines_of(run("impute", heads, "-o", "complete.npz", "--model", "m.npz", *as_is))
+    shown = lines_of(run("impute", heads, "-o", "complete.npz", "--formula", "m.npz", *as_is))
     assert "34 of 4800 landmarks filled in, in 15 of 300 shapes." in shown
     lines_of(run("report", "m.npz", "complete.npz", "-o", "heads.html"))

@@ -22,7 +22,9 @@ from tests.rounding import assert_close, assert_close_codes
 
 
 def test_learn_is_what_the_estimator_learns(folder, shapes):
-    shown = lines_of(run("learn shapes.npz -o m.npz --atoms 4 --nonzero 2 --coder ormp --seed 3 --restarts 2"))
+    shown = lines_of(
+        run("learn shapes.npz -o m.npz --n-atoms 4 --n-nonzero 2 --coder ormp --random-state 3 --n-restarts 2")
+    )
     model = sx.ShapeDictionary(4, 2, space=shapes.space, coder="ormp", n_restarts=2, random_state=3).fit(shapes)
     np.testing.assert_array_equal(sx.load("m.npz").atoms_, model.atoms_)
     assert shown[0] == f"40 shapes, 4 atoms, at most 2 per shape: RMSE {100 * model.rmse_:.2f} %"
@@ -32,9 +34,10 @@ def test_learn_is_what_the_estimator_learns(folder, shapes):
 
 
 def test_a_fit_keeps_the_best_and_goes_on_from_its_checkpoint(folder, monkeypatch):
-    learn = "learn shapes.npz --atoms 4 --nonzero 2 --coder ormp"
+    learn = "learn shapes.npz --n-atoms 4 --n-nonzero 2 --coder ormp"
     lines_of(run(f"{learn} -o whole.npz"))
-    (folder / "m.npz").write_text("mine")
+    lines_of(run(f"{learn} -o m.npz --max-iter 0"))
+    before = (folder / "m.npz").read_bytes()
     passes = []
 
     def is_time(learner):
@@ -49,7 +52,7 @@ def test_a_fit_keeps_the_best_and_goes_on_from_its_checkpoint(folder, monkeypatc
     assert "interrupted: m.interrupted.npz has the best dictionary so far, RMSE" in found["error"]["message"]
     assert "; the same command goes on from c.npz" in found["error"]["message"]
     assert sx.load("m.interrupted.npz").rmse_ == pytest.approx(min(passes))
-    assert (folder / "m.npz").read_text() == "mine"
+    assert (folder / "m.npz").read_bytes() == before
     lines_of(run(f"{learn} -o m.npz --checkpoint c.npz --force"))
     np.testing.assert_array_equal(sx.load("m.npz").atoms_, sx.load("whole.npz").atoms_)
 
@@ -59,7 +62,7 @@ def test_ctrl_c_of_a_real_process(folder, shapes):
     many = sx.ShapeSet(np.tile(shapes.configurations, (100, 1)), shapes.space)
     noise = 0.01 * np.random.default_rng(0).normal(size=(*many.shape, 2)) @ [1, 1j]
     sx.write(many.replace(configurations=many.configurations + noise), "many.npz")
-    command = [sys.executable, "-m", "shapelex", "learn", "many.npz", "-o", "m.npz", "--restarts", "1000"]
+    command = [sys.executable, "-m", "shapelex", "learn", "many.npz", "-o", "m.npz", "--n-restarts", "1000"]
     process = subprocess.Popen(
         [*command, "--checkpoint", "fit.checkpoint"],
         stderr=subprocess.PIPE,
@@ -80,7 +83,7 @@ def test_ctrl_c_of_a_real_process(folder, shapes):
 
 
 def test_learn_measures_which_atoms_are_found_again(folder, shapes):
-    learn = "learn shapes.npz -o m.npz --atoms 4 --nonzero 2 --max-iter 5"
+    learn = "learn shapes.npz -o m.npz --n-atoms 4 --n-nonzero 2 --max-iter 5"
     facts = facts_of(run(f"{learn} --json"))["stability"]
     found = sx.load("m.npz").stability_
     expected = sx.ShapeDictionary(4, 2, space=shapes.space, max_iter=5, random_state=0)
@@ -170,7 +173,7 @@ def test_tables_of_codes_that_cannot_be_read(name, text, words):
     wide = "more than 65536 columns" if "wide" in name else "holds no codes that can be read"
     with pytest.raises(sx.exceptions.CodesError, match=f"{name} .*{wide}.*{words}"):
         sx.read_codes(name)
-    assert "wide" not in name or refused(f"report model.npz shapes.npz -o page.html --predictions {name}", wide)
+    assert "wide" not in name or refused(f"report model.npz shapes.npz -o page.html --tested {name}", wide)
 
 
 def test_landmarks_are_filled_in_and_the_set_says_so(folder, shapes):
@@ -178,7 +181,7 @@ def test_landmarks_are_filled_in_and_the_set_says_so(folder, shapes):
     rows[:6, 2] = rows[3:6, 9] = np.nan
     gaps = shapes.replace(configurations=rows, missing="allow")
     sx.write(gaps, "gaps.npz")
-    result = facts_of(run("impute gaps.npz -o full.npz --atoms 3 --nonzero 2 --json"))
+    result = facts_of(run("impute gaps.npz -o full.npz --n-atoms 3 --n-nonzero 2 --json"))
     assert (result["n_shapes"], result["n_incomplete"], result["n_imputed"]) == (40, 6, 9)
     assert result["hidden_error"] < result["hidden_error_of_mean"]
     found = sx.read("full.npz")
@@ -213,16 +216,16 @@ def test_groups_of_a_joined_sheet_are_held_out_together(folder, shapes):
     sx.write(shapes.replace(configurations=rows), "all.npz")
     sheet = pd.DataFrame({"id": shapes.ids, "specimen": np.repeat([f"s{n}" for n in range(10)], 4)})
     sheet.to_csv("sheet.csv", index=False)
-    lines_of(run("import all.npz -o specimens.npz --labels sheet.csv"))
+    lines_of(run("import all.npz -o specimens.npz --join sheet.csv"))
     found = sx.read("specimens.npz")
     groups = found.metadata["specimen"]
     expected = sx.compare(found, ["complex PCA"], [1], n_atoms=8, cv=5, groups=groups, random_state=0)
-    compare = "compare specimens.npz --atoms 8 --nonzero 1 --method 'complex PCA' --folds 5 --unit specimen --json"
+    compare = "compare specimens.npz --n-atoms 8 --n-nonzero 1 --methods 'complex PCA' --cv 5 --unit specimen --json"
     rows = facts_of(run(compare))["rows"]
     assert [row["rmse"] for row in rows] == pytest.approx([row["rmse"] for row in expected.rows()])
 
 
-LEARN = "-o m.npz --atoms 4 --nonzero 2 --coder ormp --max-iter 30 --seed 1"
+LEARN = "-o m.npz --n-atoms 4 --n-nonzero 2 --coder ormp --max-iter 30 --random-state 1"
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -280,7 +283,7 @@ def tables(folder, shapes):
     return folder
 
 
-@pytest.mark.parametrize("options", ["", "--points 9 ", "--space bspline --points 8 "])
+@pytest.mark.parametrize("options", ["", "--n-points 9 ", "--space bspline --n-points 8 "])
 def test_import_piece_by_piece_is_the_import_in_memory(tables, monkeypatch, options):
     command = f"import a b {options}--label-from parent -o"
     said = lines_of(run(f"{command} whole.npz"))

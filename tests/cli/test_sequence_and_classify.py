@@ -95,7 +95,7 @@ def flowers(tmp_path, monkeypatch):
     return flowers
 
 
-LEARN = "classify flowers.npz --by species --unit plant --folds 2"
+LEARN = "classify flowers.npz --by species --unit plant --cv 2"
 
 
 def test_learns_tests_predicts_and_tells(flowers):

@@ -28,7 +28,7 @@ def cells(tmp_path, monkeypatch):
     (tmp_path / "cells.tps").write_text("".join(records))
     drug = pd.DataFrame({"id": [f"c{row}" for row in range(72)], "drug": np.array(["yes", "no"])[image % 2]})
     drug.to_csv("drug.csv", index=False)
-    assert IN_IMAGES in lines_of(run("import cells.tps -o cells.npz --labels drug.csv --label drug"))
+    assert IN_IMAGES in lines_of(run("import cells.tps -o cells.npz --join drug.csv --label drug"))
     return tmp_path
 
 
@@ -39,7 +39,7 @@ def test_images_are_the_units_of_a_test_and_of_the_page(cells):
     assert "(99 permutations of 12 images)" in lines[1]
     alone = lines_of(run("test cells.npz --by label --permutations 99 --unit none"))[0]
     assert alone.startswith("Shape differs between no and yes, at ")
-    lines_of(run("learn cells.npz -o model.npz --atoms 3 --nonzero 2 --no-stability"))
+    lines_of(run("learn cells.npz -o model.npz --n-atoms 3 --n-nonzero 2 --no-stability"))
     expected = facts_of(run("test cells.npz --by label --dictionary model.npz --json"))
     for options, unit in (("", "images"), ("--by label --unit none", "shapes")):
         lines_of(run(f"report model.npz cells.npz -o page.html --force {options}"))
@@ -50,18 +50,18 @@ def test_images_are_the_units_of_a_test_and_of_the_page(cells):
 
 
 def test_folds_hold_out_whole_images(cells):
-    shown = lines_of(run("classify cells.npz --folds 3 --tested tested.csv"))
+    shown = lines_of(run("classify cells.npz --cv 3 --tested tested.csv"))
     assert shown[0] == NOTE
     image, table = sx.read("cells.npz").metadata["image"], pd.read_csv("tested.csv")
     assert (table.groupby(image)["fold"].nunique() == 1).all()
-    lines_of(run("classify cells.npz --folds 3 --tested alone.csv --unit none"))
+    lines_of(run("classify cells.npz --cv 3 --tested alone.csv --unit none"))
     assert (pd.read_csv("alone.csv").groupby(image)["fold"].nunique() > 1).any()
     assert "in which whole images were held out" in " ".join(run("methods tested.csv").stdout.split())
 
     found = sx.read("cells.npz")
-    sizes = "--atoms 2 --nonzero 1 --folds 4"
+    sizes = "--n-atoms 2 --n-nonzero 1 --cv 4"
     for options, groups in (("", image), ("--unit none", None), ("--shuffle", None)):
-        result = run(f"compare cells.npz {sizes} --method 'complex PCA' --json {options}")
+        result = run(f"compare cells.npz {sizes} --methods 'complex PCA' --json {options}")
         cv = KFold(4, shuffle=True, random_state=0) if options == "--shuffle" else 4
         loose = found.replace(roles={"unit": None})
         expected = sx.compare(loose, ["complex PCA"], [1], n_atoms=2, cv=cv, groups=groups, random_state=0)
@@ -71,7 +71,7 @@ def test_folds_hold_out_whole_images(cells):
     # More folds than units are made fewer where nobody asked for these units.
     few = found[np.isin(found.metadata["image"], ["im00.jpg", "im01.jpg"])]
     sx.write(few, "few.npz")
-    assert "2 whole groups held out" in run("suggest few.npz --atoms 2 --nonzero 1 --no-stability").stdout
+    assert "2 whole groups held out" in run("suggest few.npz --n-atoms 2 --n-nonzero 1 --no-stability").stdout
 
 
 def test_what_is_independent_is_kept_and_shown(cells):
@@ -88,7 +88,7 @@ def test_what_is_independent_is_kept_and_shown(cells):
 
 
 def test_labels_that_cannot_be_compared_are_told_on_the_page(cells):
-    lines_of(run("learn cells.npz -o model.npz --atoms 3 --nonzero 2 --no-stability"))
+    lines_of(run("learn cells.npz -o model.npz --n-atoms 3 --n-nonzero 2 --no-stability"))
     found = sx.read("cells.npz")
     sx.write(found.replace(labels=["a", "b"] * 36), "mixed.npz")
     lines_of(run("report model.npz mixed.npz -o page.html"))

@@ -120,16 +120,14 @@ def test_refused(folder):
 
 
 def test_on_the_command_line(folder):
-    result = run(
-        "import", "a.csv", "-o", "s.npz", "--labels", "sheet.xlsx", "--label", "species", "--json", "--on", "id"
-    )
+    result = run("import", "a.csv", "-o", "s.npz", "--join", "sheet.xlsx", "--label", "species", "--json", "--on", "id")
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["result"]["labels"] == ["", "elm", "oak"]
     check(sx.read("s.npz"))
     (folder / "twice.csv").write_text("id,age,age\n001,1,2\n")
     for options, words in (
-        (("--labels", "sheet.csv", "--on", "key"), "name one of them with --on"),
-        (("--labels", "twice.csv"), "twice.csv has several columns 'age'"),
+        (("--join", "sheet.csv", "--on", "key"), "name one of them with --on"),
+        (("--join", "twice.csv"), "twice.csv has several columns 'age'"),
         (("--label", "sit"), "--label sit is not a column of"),
     ):
         result = run("import", "a.csv", "-o", "t.npz", *options)

@@ -169,11 +169,11 @@ def test_the_command_reads_the_table_of_a_test(landmarks, tmp_path, monkeypatch)
     model.save("model.npz")
     sx.write(sx.ShapeSet(X, model.space_), "shapes.npz")
     (tmp_path / "tested.csv").write_text("id,class,predicted,probability,fold\n3,NA,NA,0.7,1\n4,b,NA,0.9,2\n")
-    told = run("report", "model.npz", "shapes.npz", "-o", "page.html", "--predictions", "tested.csv")
+    told = run("report", "model.npz", "shapes.npz", "-o", "page.html", "--tested", "tested.csv")
     lines_of(told)
     assert "note: The set has no column with these classes" in told.stderr
     assert payload_of(tmp_path / "page.html")["tested"]["names"] == ["NA", "b"]
-    result = run("report", "model.npz", "shapes.npz", "-o", "other.html", "--predictions", "none.csv")
+    result = run("report", "model.npz", "shapes.npz", "-o", "other.html", "--tested", "none.csv")
     assert result.exit_code == 1
     assert "There is no file none.csv" in result.stderr
 

@@ -258,7 +258,7 @@ def _look_at_time(shapes: ShapeSet) -> Iterator[Finding]:
     except ParameterError as error:
         # Frames repeat, or are not known.
         yield Finding("time", (), f"the order in time is not known: {error}", "shapes.replace(metadata=...)",
-                      "shapelex import FILES -o shapes.npz --labels SHEET")  # fmt: skip
+                      "shapelex import FILES -o shapes.npz --join SHEET")  # fmt: skip
         return
     words = "run the other way, as the ends of the curve swap along time"
     yield from _about("swapped_ends", shapes.ids[is_reversed], words, "sx.sequences.register_sequence(shapes)", _FOLLOW)
@@ -305,7 +305,7 @@ def _look_at_groups(shapes: ShapeSet) -> Iterator[Finding]:
                 whole = wanted.format(part, part)
                 mended = f"labels={whole}" if name == "label" else f"metadata={{**shapes.metadata, {name!r}: {whole}}}"
                 yield Finding("similar_groups", (), text, f"shapes.replace({mended})",
-                              "shapelex import FILES -o shapes.npz --labels CORRECTED_SHEET")  # fmt: skip
+                              "shapelex import FILES -o shapes.npz --join CORRECTED_SHEET")  # fmt: skip
 
 
 def _look_at_units(shapes: ShapeSet) -> Iterator[Finding]:
@@ -316,11 +316,11 @@ def _look_at_units(shapes: ShapeSet) -> Iterator[Finding]:
     call, command = "shapes.replace(metadata={**shapes.metadata, 'scale': ...})", "shapelex import FILES -o shapes.npz"
     if is_unknown.any():
         words = "without a scale, so that sizes cannot be compared"
-        yield from _about("no_scale", shapes.ids[is_unknown], words, call, f"{command} --labels SHEET_WITH_SCALES")
+        yield from _about("no_scale", shapes.ids[is_unknown], words, call, f"{command} --join SHEET_WITH_SCALES")
     elif unit == "coordinates" and formats:
         what = "pixels" if formats == {"image"} else "the unit of the files"
         text = f"no scale is known: sizes are in {what}"
-        option = "--option pixel_size=SIZE" if formats == {"image"} else "--labels SHEET_WITH_SCALES"
+        option = "--option pixel_size=SIZE" if formats == {"image"} else "--join SHEET_WITH_SCALES"
         yield Finding("no_scale", (), text, call, f"{command} {option}")
 
 

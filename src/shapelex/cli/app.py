@@ -14,6 +14,7 @@ from shapelex.cli.encode import encode
 from shapelex.cli.errors import GuardedGroup
 from shapelex.cli.formats import formats
 from shapelex.cli.group_tests import compare_groups
+from shapelex.cli.help import Command
 from shapelex.cli.import_shapes import import_shapes
 from shapelex.cli.impute import impute
 from shapelex.cli.info import info
@@ -25,7 +26,6 @@ from shapelex.cli.reconstruct import reconstruct
 from shapelex.cli.register import register
 from shapelex.cli.replay import replay
 from shapelex.cli.report import report
-from shapelex.cli.reproduce import reproduce
 from shapelex.cli.sequence import sequence
 from shapelex.cli.suggest import suggest
 from shapelex.cli.warmup import warmup
@@ -36,11 +36,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit status: 0 success, 1 a file or its data cannot be used, 2 wrong usage or a wrong value of an option, "
-    "70 a bug of shapelex, 130 interrupted.",
+    "70 internal error (please report it), 130 interrupted.",
 )
 _SHARED = "For every command: --verbose, --log FILE and --debug, see shapelex --help."
 
-app.command("import", epilog=_SHARED)(import_shapes)
+app.command("import", cls=Command, epilog=_SHARED)(import_shapes)
 _NAMES = {"compare_groups": "test"}
 # In the order of use.
 for command in (
@@ -62,12 +62,11 @@ for command in (
     compare,
     compare_groups,
     demo,
-    reproduce,
     replay,
     methods,
     warmup,
 ):
-    app.command(_NAMES.get(command.__name__), epilog=_SHARED)(command)
+    app.command(_NAMES.get(command.__name__), cls=Command, epilog=_SHARED)(command)
 
 
 def _print_version(wanted: bool) -> None:

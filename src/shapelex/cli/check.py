@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from shapelex.cli.json_report import current_report
-from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SafeCellsOption, ShapesArgument
+from shapelex.cli.options import ForceOption, JsonOption, QuietOption, RawCellsOption, ShapesArgument
 from shapelex.cli.outputs import claim_table, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import read_complete_shapes
@@ -29,7 +29,7 @@ def check(
         list[str] | None,
         typer.Option("--kind", help="Only findings of this kind, or kinds.", show_default=False),
     ] = None,
-    safe_cells: SafeCellsOption = False,
+    raw_cells: RawCellsOption = False,
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -61,7 +61,7 @@ def check(
         ]
         columns = zip(*rows, strict=True) if rows else [()] * 4
         table = dict(zip(("kind", "id", "text", "command"), columns, strict=True))
-        write_table(target, [table], record_run(None, (shapes,)), safe_cells=safe_cells)
+        write_table(target, [table], record_run(None, (shapes,)), raw_cells=raw_cells)
         screen.wrote(target)
     screen.show([
         {"kind": one.kind, "ids": list(one.ids), "text": one.text, "command": command}

@@ -8,7 +8,7 @@ import typer
 from shapelex.cli.errors import CommandError
 from shapelex.cli.figures import FigureRequest, claim_figure, draw_figure, with_figure
 from shapelex.cli.json_report import current_report
-from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SafeCellsOption, SeedOption
+from shapelex.cli.options import ForceOption, JsonOption, QuietOption, RawCellsOption, SeedOption
 from shapelex.cli.outputs import claim_file, claim_table, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import count_incomplete, read_complete_shapes, read_shapes_for
@@ -49,7 +49,7 @@ def classify(
         typer.Option("--by", help="Column with the class of each shape.", show_default="label"),
     ] = None,
     unit: UnitOption = None,
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Number of folds of the test.")] = 5,
+    folds: Annotated[int, typer.Option("--cv", min=2, help="Number of folds of the test.")] = 5,
     test: Annotated[
         bool, typer.Option("--test/--no-test", help="Test by folds before learning from all shapes.")
     ] = True,
@@ -67,7 +67,7 @@ def classify(
             show_default=False,
         ),
     ] = None,
-    safe_cells: SafeCellsOption = False,
+    raw_cells: RawCellsOption = False,
     seed: SeedOption = 0,
     figure: FigureRequest = FigureRequest(),  # noqa: B008 -- it cannot change
     force: ForceOption = False,
@@ -92,7 +92,7 @@ def classify(
                 raise typer.BadParameter("works without NEW only, when a classifier learns.", param_hint=option)
         if figure.figure is not None:
             raise typer.BadParameter("draws the confusion matrix of a test: leave out NEW.", param_hint="--figure")
-        _predict(Path(shapes), new, out, force, screen, safe_cells)
+        _predict(Path(shapes), new, out, force, screen, raw_cells)
         return
     if not test and (tested or misclassified or figure.figure):
         raise typer.BadParameter("leaves nothing for --tested, --misclassified and --figure.", param_hint="--no-test")
@@ -126,7 +126,7 @@ def classify(
         told = _tell_outcome(outcome, screen)
         results |= told
         facts |= {name: told[name] for name in ("n_folds", "accuracy", "standard_error", "n_misclassified")}
-        _write_tables(outcome, found, tables, run, screen, safe_cells)
+        _write_tables(outcome, found, tables, run, screen, raw_cells)
         if picture is not None:
             _draw(outcome, figure, run)
             screen.wrote(picture)
@@ -208,7 +208,7 @@ def _large_classes(found: "ShapeSet", labels: Any, n_least: int, unit: str, scre
     if len(counts) - len(small) < 2:
         more = "" if unit == "shapes" else "; --unit none treats shapes as independent"
         raise CommandError(
-            f"fewer than 2 classes have {n_least} {unit} or more: give fewer --folds, or more shapes{more}."
+            f"fewer than 2 classes have {n_least} {unit} or more: give fewer --cv, or more shapes{more}."
         )
     named = ", ".join(f"{name} ({counts[name]})" for name in small[:5]) + (", ..." if len(small) > 5 else "")
     note = f"{len(small)} classes with fewer than {n_least} {unit} are left out: {named}."
@@ -274,7 +274,7 @@ def _write_tables(
     tables: dict[str, Path | None],
     run: dict[str, Any],
     screen: Screen,
-    safe_cells: bool,
+    raw_cells: bool,
 ) -> None:
     from shapelex.files.table_file import write_table
 
@@ -283,7 +283,7 @@ def _write_tables(
     for name, path in tables.items():
         if path is not None:
             cells = {title: column[rows[name]] for title, column in columns.items()}
-            write_table(path, [cells], run, safe_cells=safe_cells)
+            write_table(path, [cells], run, raw_cells=raw_cells)
             screen.wrote(path)
 
 
@@ -294,7 +294,7 @@ def _draw(tested: "Columns", figure: FigureRequest, run: dict[str, Any]) -> None
     draw_figure(figure, lambda ax: sx.plotting.plot_confusion(tested["class"], tested["predicted"], ax=ax), run, aspect)
 
 
-def _predict(path: Path, new: str, out: Path | None, force: bool, screen: Screen, safe_cells: bool) -> None:
+def _predict(path: Path, new: str, out: Path | None, force: bool, screen: Screen, raw_cells: bool) -> None:
     """Write the predicted classes of new shapes."""
     from shapelex.files.table_file import write_table
 
@@ -312,7 +312,7 @@ def _predict(path: Path, new: str, out: Path | None, force: bool, screen: Screen
     run["facts"] = {"n_shapes": len(found), "n_classes": len(model.classes_)}
     columns = {"id": found.ids, "predicted": predicted, "probability": probabilities.max(axis=1)}
     columns |= {f"p {name}": probabilities[:, place] for place, name in enumerate(model.classes_.tolist())}
-    write_table(target, [columns], run, safe_cells=safe_cells)
+    write_table(target, [columns], run, raw_cells=raw_cells)
     counts = {str(name): int((predicted == name).sum()) for name in model.classes_}
     screen.say(f"{len(found)} shapes: " + ", ".join(f"{name} {count}" for name, count in counts.items() if count))
     screen.wrote(target)

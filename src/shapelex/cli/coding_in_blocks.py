@@ -32,7 +32,7 @@ def write_codes_in_blocks(
     layout: str,
     tell: Tell,
     *,
-    safe_cells: bool = False,
+    raw_cells: bool = False,
 ) -> tuple[float, float]:
     """Code a stored set over a dictionary into a file; return the RMSE and the worst error.
 
@@ -52,5 +52,5 @@ def write_codes_in_blocks(
             yield block.codes, block.errors, shape_columns(stored[block.start : end])
             tell(end / len(stored), "")
 
-    write_codes(path, blocks(), run, layout, safe_cells=safe_cells)
+    write_codes(path, blocks(), run, layout, raw_cells=raw_cells)
     return (squares / len(stored)) ** 0.5, worst

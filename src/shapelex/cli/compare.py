@@ -29,20 +29,20 @@ def compare(
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="Table to write: .csv, .tsv or .parquet.", show_default=False)
     ] = None,
-    atoms: Annotated[int, typer.Option("--atoms", min=1, help="Number of atoms.")] = 10,
+    atoms: Annotated[int, typer.Option("--n-atoms", min=1, help="Number of atoms.")] = 10,
     nonzero: Annotated[
-        str, typer.Option("--nonzero", help="Maximum numbers of atoms per shape, such as 1-5 or 2,4.")
+        str, typer.Option("--n-nonzero", help="Maximum numbers of atoms per shape, such as 1-5 or 2,4.")
     ] = "1-5",
     method: Annotated[
         list[str] | None,
         typer.Option(
-            "--method", help="Method to compare; can be repeated. All methods by default.", show_default=False
+            "--methods", help="Method to compare; can be repeated. All methods by default.", show_default=False
         ),
     ] = None,
     folds: Annotated[
         int | None,
         typer.Option(
-            "--folds", min=2, help="Number of folds: also compute the errors of held-out shapes.", show_default=False
+            "--cv", min=2, help="Number of folds: also compute the errors of held-out shapes.", show_default=False
         ),
     ] = None,
     shuffle: Annotated[
@@ -59,11 +59,11 @@ def compare(
 
     Shapes that are not independent, such as those of one recording or specimen, are held out together (--unit).
 
-    Example: shapelex compare shapes.npz --atoms 10 --nonzero 1-5 --folds 3 --figure errors.png
+    Example: shapelex compare shapes.npz --n-atoms 10 --n-nonzero 1-5 --cv 3 --figure errors.png
     """
-    sparsities = numbers_in(nonzero, "--nonzero")
+    sparsities = numbers_in(nonzero, "--n-nonzero")
     if unit is not None and folds is None:
-        raise typer.BadParameter("works only with --folds.", param_hint="--unit")
+        raise typer.BadParameter("works only with --cv.", param_hint="--unit")
     target = None if out is None else claim_table(out, force)
     picture = claim_figure(figure, force)
     screen = Screen(quiet, as_json)

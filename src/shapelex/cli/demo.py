@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from shapelex.cli.errors import Interruption
+from shapelex.cli.errors import CommandError, Interruption
 from shapelex.cli.json_report import current_report
 from shapelex.cli.leaf_sheets import write_leaf_sheets
 from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption
-from shapelex.cli.outputs import claim_folder
+from shapelex.cli.outputs import claim_folder, typed_command
 from shapelex.cli.running import run_command
 from shapelex.cli.screen import Screen
 
@@ -40,7 +40,7 @@ def demo(
     screen = Screen(quiet, as_json)
     start = time.perf_counter()
     try:
-        images = write_leaf_sheets(folder / _IMAGES, N_ROWS, seed)
+        images = _draw_images(folder / _IMAGES, seed)
         screen.say(f"{len(images)} images of simulated leaves, one per species: {folder / _IMAGES}")
         for words in _commands(folder, seed):
             screen.say(f"\n$ {shlex.join(['shapelex', *words])}")
@@ -58,18 +58,30 @@ def demo(
     screen.show({"seconds": seconds})
 
 
+def _draw_images(folder: Path, seed: int) -> list[Path]:
+    """Draw the images into a folder, with the record of what made it beside it."""
+    from shapelex.files.provenance import make_run, write_sidecar
+    from shapelex.files.sidecar import has_sidecar
+
+    if folder.exists() and not has_sidecar(folder):
+        raise CommandError(f"{folder} exists, and shapelex did not write it: choose another -o.")
+    images = write_leaf_sheets(folder, N_ROWS, seed)
+    write_sidecar(folder, make_run(typed_command(), seed))
+    return images
+
+
 def _commands(folder: Path, seed: int) -> list[list[str]]:
     """Return the arguments of the commands, in the order in which they run."""
     shapes, model = str(folder / "shapes.npz"), str(folder / "model.npz")
-    seeded = ["--seed", str(seed)] if seed else []
+    seeded = ["--random-state", str(seed)] if seed else []
     return [
-        ["import", str(folder / _IMAGES), "-o", shapes, "--points", str(N_POINTS), "--register",
+        ["import", str(folder / _IMAGES), "-o", shapes, "--n-points", str(N_POINTS), "--register",
          "--label-from", r"(\w+)\.png", *seeded],
-        ["learn", shapes, "-o", model, "--atoms", str(N_ATOMS), "--nonzero", str(N_NONZERO), *seeded,
+        ["learn", shapes, "-o", model, "--n-atoms", str(N_ATOMS), "--n-nonzero", str(N_NONZERO), *seeded,
          "--figure", str(folder / "atoms.png")],
         ["encode", model, shapes, "-o", str(folder / "codes.csv"), "--figure", str(folder / "reconstructions.png")],
-        ["compare", shapes, "-o", str(folder / "comparison.csv"), "--atoms", str(N_ATOMS), "--nonzero",
-         f"1-{N_NONZERO}", "--method", "shape dictionary", "--method", "align-first", "--method", "complex PCA",
-         "--folds", "2", "--shuffle", *seeded, "--figure", str(folder / "comparison.png")],
+        ["compare", shapes, "-o", str(folder / "comparison.csv"), "--n-atoms", str(N_ATOMS), "--n-nonzero",
+         f"1-{N_NONZERO}", "--methods", "shape dictionary", "--methods", "align-first", "--methods", "complex PCA",
+         "--cv", "2", "--shuffle", *seeded, "--figure", str(folder / "comparison.png")],
         ["report", model, shapes, "-o", str(folder / "report.html"), "--title", "Leaves of six species"],
     ]  # fmt: skip

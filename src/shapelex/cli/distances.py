@@ -12,7 +12,7 @@ from shapelex.cli.options import (
     ForceOption,
     JsonOption,
     QuietOption,
-    SafeCellsOption,
+    RawCellsOption,
     ShapesArgument,
 )
 from shapelex.cli.outputs import claim_table, record_run
@@ -33,7 +33,7 @@ def distances(
     ] = None,
     out: Annotated[Path, typer.Option("-o", "--out", help="Table to write: .csv, .tsv or .parquet.")] = ...,  # type: ignore[assignment]
     distance: DistanceOption = DistanceName.full,
-    safe_cells: SafeCellsOption = False,
+    raw_cells: RawCellsOption = False,
     figure: FigureRequest = FigureRequest(),  # noqa: B008 -- it cannot change
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -60,7 +60,7 @@ def distances(
     # Names of columns must differ, ids need not.
     names = columns if len(set(columns)) == len(columns) else [f"{place}:{name}" for place, name in enumerate(columns)]
     cells = {"id": found.ids, **{f"{name}": table[:, place] for place, name in enumerate(names)}}
-    write_table(target, [cells], run, safe_cells=safe_cells)
+    write_table(target, [cells], run, raw_cells=raw_cells)
     screen.say(f"{len(table)} x {len(names)} {distance} distances, mean {table.mean():.4f}, greatest {table.max():.4f}")
     screen.wrote(target)
     if picture is not None:

@@ -22,7 +22,7 @@ from shapelex.cli.options import (
     JsonOption,
     ModelArgument,
     QuietOption,
-    SafeCellsOption,
+    RawCellsOption,
     SchedulerOption,
     ShapesArgument,
 )
@@ -55,7 +55,7 @@ def encode(
         LayoutName,
         typer.Option("--layout", help="slots: columns for the atoms that a shape uses; atoms: columns for every atom."),
     ] = LayoutName.slots,
-    safe_cells: SafeCellsOption = False,
+    raw_cells: RawCellsOption = False,
     device: DeviceOption = "cpu",
     scheduler: SchedulerOption = None,
     figure: ShapesFigureRequest = ShapesFigureRequest(),  # noqa: B008 -- it cannot change
@@ -93,7 +93,7 @@ def encode(
         run = record_run(dictionary.random_state, (shapes, model))
         with on_cluster(stored, shapes, scheduler) as source, screen.progress("coding") as tell:
             rmse, worst = write_codes_in_blocks(
-                target, dictionary, stored, source, run, str(layout), tell, safe_cells=safe_cells
+                target, dictionary, stored, source, run, str(layout), tell, raw_cells=raw_cells
             )
         screen.say(f"{len(stored)} shapes, RMSE {100 * rmse:.2f} %, worst {100 * worst:.2f} %")
         screen.wrote(target)
@@ -106,7 +106,7 @@ def encode(
     with screen.progress("coding"):
         codes, errors = dictionary.encode(found), dictionary.errors(found)
     run = record_run(dictionary.random_state, (shapes, model))
-    write_codes(target, [(codes, errors, shape_columns(found))], run, str(layout), safe_cells=safe_cells)
+    write_codes(target, [(codes, errors, shape_columns(found))], run, str(layout), raw_cells=raw_cells)
     rmse = float((errors**2).mean() ** 0.5)
     screen.say(f"{len(found)} shapes, RMSE {100 * rmse:.2f} %, worst {100 * errors.max():.2f} %")
     screen.wrote(target)

@@ -6,12 +6,13 @@ Status 1 is for files and data, 2 for wrong usage and wrong values of options, 7
 
 import logging
 import os
+import re
 import shlex
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +36,22 @@ from shapelex.exceptions import (
 _SHARED = "shapelex.shared"
 # The base of typer's usage errors, whichever library it comes from.
 _UsageError: Any = typer.BadParameter.__mro__[-4]
-_REMOVED_OPTIONS = {
-    "--max-weight": "; --weight-penalty replaces it.",
-    "--within": "; --unit replaces it.",
-    "--group": "; --unit replaces it.",
+RENAMED_OPTIONS = {
+    "--atoms": "--n-atoms", "--nonzero": "--n-nonzero", "--points": "--n-points", "--restarts": "--n-restarts",
+    "--swaps": "--n-swaps", "--folds": "--cv", "--labels": "--join", "--lines": "--joined", "--no-lines": "--no-joined",
+    "--max-weight": "--weight-penalty", "--method": "--methods", "--model": "--formula", "--predictions": "--tested",
+    "--seed": "--random-state", "--within": "--unit", "--group": "--unit",
+}  # fmt: skip
+"""What replaces options, in commands that do not have them any more."""
+
+_REMOVED = {
+    "reproduce": "run make paper in a copy of the source code of shapelex.",
+    "--allow-changed": "replay prints the command; type it yourself to run it again.",
+    "--dpi": "give a style file by --style, with the line savefig.dpi: 600.",
+    "--font-size": "give a style file by --style, with the line font.size: 7.",
+    "--letter": "in Python, shapelex.plotting.letter_panels puts letters on panels.",
+    "--run": "replay prints the command; type it yourself to run it again.",
+    "--safe-cells": "text that a spreadsheet would take for a formula is always written safely; --raw-cells opts out.",
 }
 # Errors of the library about values that come from options.
 _WRONG_VALUES = (ParameterError, ParameterTypeError, SpaceError, DeviceError, SearchTooLargeError)
@@ -88,6 +101,7 @@ class _SharedOptions:
 
     debug: bool = False
     verbose: bool = False
+    help_all: bool = False
     log: Path | None = None
 
 
@@ -109,7 +123,7 @@ class GuardedGroup(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
-        shared, report = ctx.meta[_SHARED], begin_report()
+        shared, report, outputs = ctx.meta[_SHARED], begin_report(), None
         is_quiet, as_json = bool({"-q", "--quiet"} & set(ARGUMENTS.get())), "--json" in ARGUMENTS.get()
         level = logging.DEBUG if shared.verbose else logging.ERROR if is_quiet else logging.WARNING
         try:
@@ -118,11 +132,11 @@ class GuardedGroup(TyperGroup):
                 _log_warnings(report, lambda text: self._options(ctx).translate(text)),
             ):
                 logger.info("started: %s", shlex.join(["shapelex", *ARGUMENTS.get()]))
-                from shapelex.cli.outputs import check_outputs_differ
+                from shapelex.cli.outputs import written_together
 
                 try:
-                    check_outputs_differ(ARGUMENTS.get())
-                    value = super().invoke(ctx)
+                    with written_together() as outputs:
+                        value = super().invoke(ctx)
                 except (typer.Exit, typer.Abort, BrokenPipeError):
                     raise
                 except BaseException as error:
@@ -138,6 +152,8 @@ class GuardedGroup(TyperGroup):
             if (is_usage and not as_json) or (shared.debug and isinstance(error, Exception)):
                 raise
             failure = describe(error, self._options(ctx))
+            if outputs is not None:
+                failure = replace(failure, message=outputs.shown(failure.message))
             if as_json:
                 _print_failure(report, ctx.invoked_subcommand, failure)
             else:
@@ -152,12 +168,18 @@ class GuardedGroup(TyperGroup):
         return OptionNames(name and self.get_command(ctx, name), self.get_command(ctx, "import"))
 
 
+def wants_all_help(ctx: Any) -> bool:
+    """Tell whether help on all options was asked for."""
+    return bool(ctx.meta.get(_SHARED, _SharedOptions()).help_all)
+
+
 def describe(error: BaseException, options: OptionNames | None = None) -> Failure:
     """Return what to tell of an error."""
     options = options or OptionNames()
     if isinstance(error, KeyboardInterrupt):
         return Failure("interrupted", f"{error}" or "interrupted.", 130)
     if isinstance(error, _UsageError):
+        _make_printable(error)
         return Failure("usage", _one_line(error.format_message()), error.exit_code, _option_of(error))
     marked = _one_line(marked_text(error))
     message, option = options.translate(marked), options.first_option(marked)
@@ -181,8 +203,16 @@ def describe(error: BaseException, options: OptionNames | None = None) -> Failur
 
 def _make_printable(error: Any) -> None:
     """Escape control characters in a usage error, which typer prints by itself; name what replaces old options."""
-    instead = _REMOVED_OPTIONS.get(getattr(error, "option_name", ""), "")
-    error.message = as_printable(str(error.message)) + instead
+    command = re.match(r"No such command '(\w+)'", str(error.message))
+    missing = command[1] if command else getattr(error, "option_name", "")
+    error.message = as_printable(str(error.message))
+    if missing in _REMOVED:
+        error.message = f"{missing} is gone: {_REMOVED[missing]}"
+    elif missing in RENAMED_OPTIONS and type(error).__name__ == "NoSuchOption":
+        error.message = f"{missing} is now spelled {RENAMED_OPTIONS[missing]}."
+    if missing in {**_REMOVED, **RENAMED_OPTIONS}:
+        # In place of similar names.
+        error.possibilities = None
 
 
 def report_error(message: str) -> None:
@@ -237,6 +267,9 @@ def _take_shared(args: list[str], is_complete: bool) -> tuple[list[str], _Shared
             kept += [word, *rest]
         elif word in ("--debug", "--verbose"):
             setattr(shared, word[2:], True)
+        elif word == "--help-all":
+            shared.help_all = True
+            kept.append("--help")
         elif name == "--log":
             file = value if sign else next(rest, "")
             if not file and is_complete:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shapelex.cli.outputs import claim_file
+from shapelex.cli.json_report import current_report
+from shapelex.cli.outputs import claim_file, current_outputs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +28,7 @@ FIGURE_SUFFIXES = (".png", ".svg", ".pdf", ".eps", ".tif", ".tiff")
 
 
 def _option(name: str, text: str, **settings: Any) -> Any:
-    return typer.Option(name, help=text, rich_help_panel="Figure", **{"show_default": False, **settings})
+    return typer.Option(name, help=text, **{"show_default": False, **settings})
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,10 @@ class FigureRequest:
         str | None,
         _option("--width", "Width in millimeters, or single (85 mm) or double (180 mm).", show_default="double"),
     ] = None
-    dpi: Annotated[
-        int | None, _option("--dpi", "Dots per inch of .png and .tiff files.", min=30, max=2400, show_default="300")
+    style: Annotated[
+        Path | None,
+        _option("--style", "Style file of matplotlib, such as one with the line font.size: 7."),
     ] = None
-    font_size: Annotated[
-        float | None, _option("--font-size", "Size of text in points.", min=1, max=72, show_default="8")
-    ] = None
-    letter: Annotated[str | None, _option("--letter", "Panel letter at the upper left, such as A.")] = None
 
 
 @dataclass(frozen=True)
@@ -110,41 +108,44 @@ def claim_figure(request: FigureRequest, force: bool) -> Path | None:
     if path.suffix.lower() not in FIGURE_SUFFIXES:
         raise typer.BadParameter(f"{path.name} must end in {', '.join(FIGURE_SUFFIXES)}.", param_hint="--figure")
     _width_in_mm(request.width)
-    claimed = claim_file(path, force)
+    if request.style is not None:
+        current_report().note_inputs([request.style])
+    claimed = claim_file(path, force, "--figure")
     try:
         import matplotlib as mpl  # noqa: F401
     except ImportError as error:
         raise ImportError('--figure needs matplotlib, which is not installed: pip install "shapelex[plot]".') from error
-    return claimed
+    from shapelex.plotting import style
+
+    # Said before the work, not after it.
+    with style(request.style):
+        return claimed
 
 
 def draw_figure(
     request: FigureRequest, draw: Callable[["Axes"], Any], run: dict[str, Any], aspect: float = 0.7
-) -> Path:
-    """Draw on a new figure and write it, whole or not at all, with the record of what made it beside it.
+) -> None:
+    """Draw on a new figure and write it, with the record of what made it beside it.
 
     `aspect` is the height of the figure divided by its width. Empty space above and below shapes is cut off.
     """
     from matplotlib.figure import Figure
 
     from shapelex.files.provenance import write_sidecar
-    from shapelex.plotting import figure_size, letter_panels, save_figure, style
+    from shapelex.plotting import figure_size, save_figure, style
 
-    if request.figure is None:
-        raise ValueError("figure must be a path, got None.")
+    assert request.figure is not None
+    made = current_outputs().place_to_make(request.figure)
     width = _width_in_mm(request.width)
     # With a given number of columns, shapes take the height that they need.
     height = _TALLEST if getattr(request, "columns", None) else min(aspect * width, _TALLEST)
-    with style(font_size=request.font_size):
+    with style(request.style):
         figure = Figure(figsize=figure_size(width, height), layout="constrained")
         ax = figure.subplots()
         draw(ax)
-        if request.letter is not None:
-            letter_panels(ax, [request.letter])
         _cut_empty_height(figure, ax)
-        save_figure(figure, request.figure, dpi=request.dpi)
-    write_sidecar(request.figure, run)
-    return request.figure
+        save_figure(figure, made)
+    write_sidecar(made, run)
 
 
 def gallery_aspect(n_shapes: int) -> float:

@@ -15,9 +15,9 @@ FormatOption = Annotated[
 ]
 
 _OWN_OPTION = {
-    "space": "--space", "n_points": "--points", "closed": "--closed or --open", "progress": "--quiet",
+    "space": "--space", "n_points": "--n-points", "closed": "--closed or --open", "progress": "--quiet",
     "missing": "--missing", "on_error": "--skip-bad", "label_from": "--label-from", "format": "--format",
-    "join": "--labels", "on": "--on", "label": "--label", "fps": "--fps",
+    "join": "--join", "on": "--on", "label": "--label", "fps": "--fps",
 }  # fmt: skip
 
 

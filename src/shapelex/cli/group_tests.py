@@ -1,7 +1,5 @@
 """``shapelex test``: whether groups of shapes differ, by how much, where, and in which atoms."""
 
-import shlex
-from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shapelex.cli.check import say_findings
-from shapelex.cli.errors import ARGUMENTS, CommandError
+from shapelex.cli.errors import ARGUMENTS
 from shapelex.cli.group_results import RESULT_FILES, GroupResults, tell_results
 from shapelex.cli.json_report import current_report
-from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SafeCellsOption, SeedOption, ShapesArgument
+from shapelex.cli.options import ForceOption, JsonOption, QuietOption, RawCellsOption, SeedOption, ShapesArgument
 from shapelex.cli.outputs import claim_folder, claim_table, options_apart, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import load_dictionary, read_complete_shapes, read_shapes_for, say_notes
@@ -31,7 +29,7 @@ def compare_groups(
     formula: Annotated[
         str | None,
         typer.Option(
-            "--model",
+            "--formula",
             help='Linear model, such as "~ log(size) * species"; by default the groups alone.',
             show_default=False,
         ),
@@ -55,10 +53,10 @@ def compare_groups(
     lines: Annotated[
         bool,
         typer.Option(
-            "--lines/--no-lines", help="Draw a line through the points; use --no-lines for anatomical landmarks."
+            "--joined/--no-joined", help="Draw a line through the points; use --no-joined for anatomical landmarks."
         ),
     ] = True,
-    safe_cells: SafeCellsOption = False,
+    raw_cells: RawCellsOption = False,
     seed: SeedOption = 0,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -67,7 +65,7 @@ def compare_groups(
     """Test whether groups of shapes differ, by how much, and where.
 
     The answer is one sentence; then come the analysis of variance, the pairs of groups, the points of the outline or
-    the landmarks that differ, and with --dictionary the atoms that differ. P values are by permutation. In --model,
+    the landmarks that differ, and with --dictionary the atoms that differ. P values are by permutation. In --formula,
     size is the centroid size; other names are columns of the shapes. Shapes without a value, and groups of one shape,
     are left out, and named. Shapes that are not independent, such as those of one image, are averaged (--unit).
 
@@ -76,7 +74,7 @@ def compare_groups(
     Example: shapelex test shapes.npz --by treatment --unit animal -o results
     """
     if by is None and formula is None:
-        raise typer.BadParameter("give the column of the groups, or a model by --model.", param_hint="--by")
+        raise typer.BadParameter("give the column of the groups, or a model by --formula.", param_hint="--by")
     target = None if table is None else claim_table(table, force, "--table")
     if out is not None:
         _check_folder_is_named()
@@ -84,7 +82,7 @@ def compare_groups(
 
         # Said before the work, not after it.
         import_matplotlib()
-    folder = None if out is None else claim_folder(out, force, make=False)
+    folder = None if out is None else claim_folder(out, force, RESULT_FILES)
     screen = Screen(quiet, as_json)
     model = None if dictionary is None else load_dictionary(dictionary)
     if model is None:
@@ -118,11 +116,10 @@ def compare_groups(
         screen.say(f"\n{text}")
     say_findings(found, shapes, screen)
     if folder is not None:
-        for path in _replace_results(folder, results, run, lines, safe_cells):
+        for path in _write_results(folder, results, run, lines, raw_cells):
             screen.wrote(path)
-    # After the folder, in which it may lie under the name of an earlier result.
     if target is not None:
-        _write(target, results.tables["anova"], run, safe_cells)
+        _write(target, results.tables["anova"], run, raw_cells)
         screen.wrote(target)
     screen.show({"answer": results.answer, **results.facts, "tables": results.records()})
 
@@ -134,86 +131,15 @@ def _check_folder_is_named() -> None:
             raise typer.BadParameter("needs the name of a folder; . is the current one.", param_hint="-o")
 
 
-def _replace_results(
-    folder: Path, results: GroupResults, run: dict[str, Any], lines: bool, safe_cells: bool
-) -> list[Path]:
-    """Write all results, put them into the folder in place of those of an earlier test, and return where they went.
-
-    The earlier ones are touched only when all new ones are written, and leave the folder before the new ones come in:
-    results of two tests are never mixed.
-    """
-    from shapelex.files.atomic import work_folder
-    from shapelex.files.sidecar import sidecar_path
-
-    is_new = not folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
-    # Inside, because the folder may be on another disk than the one above it.
-    place = folder / ".shapelex"
-    try:
-        with work_folder(place) as work:
-            (work / "new").mkdir()
-            written = _write_results(work / "new", results, run, lines, safe_cells)
-            # The record first: a result without one would be taken for a file of the user.
-            new = [one for path in written for one in (sidecar_path(path), path)]
-            _exchange(_earlier_results(folder), new, folder, work / "earlier")
-    except OSError as error:
-        if error.filename != str(place):
-            raise
-        raise type(error)(error.errno, error.strerror, str(folder)) from error
-    finally:
-        if is_new:
-            # It stays where it holds something.
-            with suppress(OSError):
-                folder.rmdir()
-    return [folder / path.name for path in written]
-
-
-def _earlier_results(folder: Path) -> list[Path]:
-    """Return the results of earlier tests with their records, by which and by their names they are known."""
-    from shapelex.files.sidecar import sidecar_path
-
-    found = [folder / name for name in RESULT_FILES if _is_of_a_test(folder / name)]
-    # The record last, so that a result is never without it.
-    return [one for path in found for one in (path, sidecar_path(path)) if one.is_file()]
-
-
-def _exchange(earlier: list[Path], new: list[Path], folder: Path, aside: Path) -> None:
-    """Move earlier files aside and new ones into the folder; where that fails, it is as before."""
-    occupied = next((folder / one.name for one in new if (folder / one.name).is_dir()), None)
-    if occupied is not None:
-        raise CommandError(f"{occupied} is a folder, where a result would go: rename it, or choose another -o.")
-    aside.mkdir()
-    moved: list[tuple[Path, Path]] = []
-    try:
-        for path, target in [(one, aside / one.name) for one in earlier] + [(one, folder / one.name) for one in new]:
-            # Another process may have moved an earlier result already.
-            if path in new or path.exists():
-                path.replace(target)
-                moved.append((path, target))
-    except BaseException:
-        for path, target in reversed(moved):
-            target.replace(path)
-        raise
-
-
-def _is_of_a_test(path: Path) -> bool:
-    from shapelex.files.sidecar import read_sidecar
-
-    try:
-        return shlex.split(read_sidecar(path)["command"])[:2] == ["shapelex", "test"]
-    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        return False  # no record, or none of ours
-
-
-def _write(path: Path, table: Any, run: dict[str, Any], safe_cells: bool) -> None:
+def _write(path: Path, table: Any, run: dict[str, Any], raw_cells: bool) -> None:
     from shapelex.files.table_file import write_table
 
     columns = {str(name): table[name].to_numpy() for name in table.columns}
-    write_table(path, [columns], run, safe_cells=safe_cells)
+    write_table(path, [columns], run, raw_cells=raw_cells)
 
 
 def _write_results(
-    folder: Path, results: GroupResults, run: dict[str, Any], lines: bool, safe_cells: bool
+    folder: Path, results: GroupResults, run: dict[str, Any], lines: bool, raw_cells: bool
 ) -> list[Path]:
     """Write all tables and figures with their records, and return where they went."""
     from matplotlib.figure import Figure
@@ -224,7 +150,7 @@ def _write_results(
     written = []
     for name, table in results.tables.items():
         written.append(folder / f"{name}.csv")
-        _write(written[-1], table, run, safe_cells)
+        _write(written[-1], table, run, raw_cells)
     for name, (draw, height) in results.figures(lines).items():
         path = folder / f"{name}.png"
         with style():

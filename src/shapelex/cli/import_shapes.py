@@ -18,7 +18,7 @@ from shapelex.cli.options import (
     MissingName,
     MissingOption,
     QuietOption,
-    SafeCellsOption,
+    RawCellsOption,
     SeedOption,
 )
 from shapelex.cli.outputs import record_run
@@ -50,12 +50,12 @@ def import_shapes(
     ],
     space: Annotated[
         SpaceName,
-        typer.Option("--space", help="Landmarks, or curves fitted to the points (these need --points)."),
+        typer.Option("--space", help="Landmarks, or curves fitted to the points (these need --n-points)."),
     ] = SpaceName.landmarks,
     points: Annotated[
         int | None,
         typer.Option(
-            "--points",
+            "--n-points",
             min=2,
             help="Number of points per shape, at equal steps of arc length; of curves, number of control points.",
             show_default=False,
@@ -88,7 +88,7 @@ def import_shapes(
     ] = None,
     labels: Annotated[
         Path | None,
-        typer.Option("--labels", help="Sheet of metadata to join: .csv, .tsv, .xlsx or .parquet.", show_default=False),
+        typer.Option("--join", help="Sheet of metadata to join: .csv, .tsv, .xlsx or .parquet.", show_default=False),
     ] = None,
     on: Annotated[
         str | None,
@@ -138,7 +138,7 @@ def import_shapes(
         ),
     ] = None,
     option: FormatOption = None,
-    safe_cells: SafeCellsOption = False,
+    raw_cells: RawCellsOption = False,
     seed: SeedOption = 0,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -148,12 +148,12 @@ def import_shapes(
 
     Sets larger than memory can be written to .npz and .zarr files.
 
-    Example: shapelex import masks/ -o shapes.npz --points 100 --register --label-from parent
+    Example: shapelex import masks/ -o shapes.npz --n-points 100 --register --label-from parent
     """
     if reflection and not register:
         raise typer.BadParameter("works only with --register.", param_hint="--reflection")
     if space is not SpaceName.landmarks and points is None and like is None:
-        raise typer.BadParameter(f"--space {space} needs --points: how many the curve has.", param_hint="--space")
+        raise typer.BadParameter(f"--space {space} needs --n-points: how many the curve has.", param_hint="--space")
     import shapelex as sx
     from shapelex.shapes.set import join_blocks
     from shapelex.shapes.summary import Summary
@@ -175,7 +175,7 @@ def import_shapes(
     model_set: Any = None if like is None else open_if_large(like) or read_shapes(like, screen)
     if model_set is not None:
         if points is not None or closed is not None or space is not SpaceName.landmarks:
-            raise typer.BadParameter("takes the place of --space, --points and --open/--closed.", param_hint="--like")
+            raise typer.BadParameter("takes the place of --space, --n-points and --open/--closed.", param_hint="--like")
         if reflection and is_registered(model_set):
             raise typer.BadParameter("registers as the set in that file, so --reflection is not needed.",
                                      param_hint="--like")  # fmt: skip
@@ -190,7 +190,7 @@ def import_shapes(
         curve = partial(make_space, str(space), points)
         options["space"] = curve if closed is None else curve(closed)
     exclusion = None if exclude is None else read_exclusion(exclude)
-    with assembled_shapes(inputs, target, screen, **options) as shapes:
+    with assembled_shapes(inputs, out, screen, **options) as shapes:
         if exclusion is not None:
             # Before registration, whose mean they would change.
             shapes = exclude_shapes(shapes, exclusion)
@@ -206,11 +206,11 @@ def import_shapes(
         lists = [one for one in (exclude, flip) if one is not None and one.exists()]
         run = record_run(seed, (*inputs, *(one for one in (like, labels) if one is not None), *lists))
         with screen.progress("writing"):
-            write_shapes(shapes, target, run, force, safe_cells=safe_cells)
+            write_shapes(shapes, target, run, raw_cells=raw_cells)
         summary = Summary(shapes.blocks())
         checked = shapes if isinstance(shapes, sx.ShapeSet) else sx.open_shapes(target)
     screen.say(str(summary))
-    say_findings(checked, target, screen, sizes_count=True)
+    say_findings(checked, out, screen, sizes_count=True)
     screen.wrote(target)
     found_labels = sorted(summary.labels) if summary.labels else None
     current_report().note_remarks(shapes.notes)

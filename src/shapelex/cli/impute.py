@@ -14,7 +14,7 @@ from shapelex.cli.options import (
     MissingName,
     MissingOption,
     QuietOption,
-    SafeCellsOption,
+    RawCellsOption,
     SeedOption,
     ShapesArgument,
 )
@@ -51,16 +51,16 @@ def impute(
             "--reference", help="With --model: the complete shapes that the model was learned from.", show_default=False
         ),
     ] = None,
-    atoms: Annotated[int, typer.Option("--atoms", min=1, help="Without --model: number of atoms.")] = 10,
+    atoms: Annotated[int, typer.Option("--n-atoms", min=1, help="Without --model: number of atoms.")] = 10,
     nonzero: Annotated[
-        int, typer.Option("--nonzero", min=1, help="Without --model: maximum number of atoms per shape.")
+        int, typer.Option("--n-nonzero", min=1, help="Without --model: maximum number of atoms per shape.")
     ] = 3,
     method: Annotated[
         MethodName, typer.Option("--method", help="posterior: expected weights of all atoms; sparse: a sparse code.")
     ] = MethodName.posterior,
     missing: MissingOption = MissingName.allow,
     option: FormatOption = None,
-    safe_cells: SafeCellsOption = False,
+    raw_cells: RawCellsOption = False,
     seed: SeedOption = 0,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -76,7 +76,7 @@ def impute(
     if reference is not None and model is None:
         raise typer.BadParameter("works only with --model.", param_hint="--reference")
     if nonzero > atoms:
-        raise typer.BadParameter(f"must be at most --atoms {atoms}, got {nonzero}.", param_hint="--nonzero")
+        raise typer.BadParameter(f"must be at most --n-atoms {atoms}, got {nonzero}.", param_hint="--n-nonzero")
     target = claim_shapes(out, force)
     screen = Screen(quiet, as_json)
     found = read_complete_shapes(shapes, screen, missing=str(missing), **parse_format_options(option))
@@ -106,7 +106,7 @@ def impute(
     say_notes(found, screen)
     inputs = [one for one in (shapes, model, reference) if one is not None]
     with screen.progress("writing"):
-        write_shapes(completed, target, record_run(seed, tuple(inputs)), force, safe_cells=safe_cells)
+        write_shapes(completed, target, record_run(seed, tuple(inputs)), raw_cells=raw_cells)
     screen.wrote(target)
     current_report().note_remarks(completed.notes)
     screen.show(results)

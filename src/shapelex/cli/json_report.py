@@ -25,9 +25,16 @@ class JsonReport:
     warnings: list[str] = field(default_factory=list)
     result: Any = None
 
-    def note_inputs(self, paths: Iterable[str | Path]) -> None:
-        """Note files that the command reads."""
-        self.inputs |= dict.fromkeys(map(str, paths))
+    def note_inputs(self, paths: Iterable[str | Path], *, leaves_out: bool = False) -> None:
+        """Note files that the command reads, and refuse those that it would replace.
+
+        `leaves_out` says that what it writes is not read in folders, or where a pattern finds it.
+        """
+        from shapelex.cli.outputs import current_outputs
+
+        names = [str(path) for path in paths]
+        current_outputs().note_inputs(names, leaves_out=leaves_out)
+        self.inputs |= dict.fromkeys(names)
 
     def note_output(self, path: str | Path) -> None:
         """Note a file that the command has written."""

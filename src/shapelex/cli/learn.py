@@ -34,7 +34,7 @@ from shapelex.cli.options import (
     ShapesArgument,
     StabilityOption,
 )
-from shapelex.cli.outputs import claim_file, record_run
+from shapelex.cli.outputs import claim_file, current_outputs, is_ours, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shapes import count_incomplete, read_complete_shapes, say_notes
 from shapelex.cli.stored import on_cluster, open_stored_shapes
@@ -54,8 +54,8 @@ class CoderName(StrEnum):
 def learn(
     shapes: ShapesArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="Model file to write, .npz.")],
-    atoms: Annotated[int, typer.Option("--atoms", min=1, help="Number of atoms.")] = 20,
-    nonzero: Annotated[int, typer.Option("--nonzero", min=1, help="Maximum number of atoms per shape.")] = 5,
+    atoms: Annotated[int, typer.Option("--n-atoms", min=1, help="Number of atoms.")] = 20,
+    nonzero: Annotated[int, typer.Option("--n-nonzero", min=1, help="Maximum number of atoms per shape.")] = 5,
     coder: Annotated[
         CoderName, typer.Option("--coder", help="Algorithm that selects the atoms of a shape; the paper uses ormp.")
     ] = CoderName.auto,
@@ -79,7 +79,7 @@ def learn(
     swaps: Annotated[
         int | None,
         typer.Option(
-            "--swaps",
+            "--n-swaps",
             min=0,
             help="Number of swaps of atoms that are tried; by default --effort decides.",
             show_default=False,
@@ -87,7 +87,7 @@ def learn(
     ] = None,
     distance: DistanceOption = DistanceName.full,
     restarts: Annotated[
-        int, typer.Option("--restarts", min=1, help="Number of searches by swaps; the best is kept.")
+        int, typer.Option("--n-restarts", min=1, help="Number of searches by swaps; the best is kept.")
     ] = 1,
     max_iter: Annotated[
         int, typer.Option("--max-iter", min=0, help="Maximum number of updates of each dictionary.")
@@ -127,17 +127,19 @@ def learn(
 
     After Ctrl-C, the best dictionary so far is kept beside the output file, as NAME.interrupted.npz.
 
-    Example: shapelex learn shapes.npz -o model.npz --atoms 10 --nonzero 3 --figure atoms.png
+    Example: shapelex learn shapes.npz -o model.npz --n-atoms 10 --n-nonzero 3 --figure atoms.png
     """
     if out.suffix != ".npz":
         raise typer.BadParameter(f"a model file ends in .npz, got {out.name}.", param_hint="-o")
     if nonzero > atoms:
-        raise typer.BadParameter(f"must be at most --atoms {atoms}, got {nonzero}.", param_hint="--nonzero")
+        raise typer.BadParameter(f"must be at most --n-atoms {atoms}, got {nonzero}.", param_hint="--n-nonzero")
     if exclude is not None and scheduler is not None:
         raise typer.BadParameter(
             "works without --scheduler: leave the shapes out with shapelex import --exclude.", param_hint="--exclude"
         )
     target, picture = claim_file(out, force), claim_figure(figure, force)
+    if checkpoint is not None:
+        current_outputs().reserve(checkpoint, "--checkpoint")
     screen = Screen(quiet, as_json)
     options = parse_format_options(option)
     found: Any = None if options or missing is not MissingName.allow else open_stored_shapes(shapes)
@@ -181,9 +183,9 @@ def learn(
         ):
             model.fit(source)
     except KeyboardInterrupt:
-        raise Interruption(_keep_best(model, target, run, checkpoint)) from None
+        raise Interruption(_keep_best(model, out, run, checkpoint)) from None
     if stability:
-        _measure_stability(model, target, run, screen)
+        _measure_stability(model, target, out, run, screen)
     model.save(target, overwrite=True, run=run)
     if n_incomplete:
         screen.say(f"{n_incomplete} shapes are incomplete: their errors are those on the landmarks that they have")
@@ -205,27 +207,29 @@ def learn(
                  "stability": model.stability_.to_json() if stability else None})  # fmt: skip
 
 
-def _measure_stability(model: Any, target: Path, run: dict[str, Any], screen: Screen) -> None:
+def _measure_stability(model: Any, target: Path, out: Path, run: dict[str, Any], screen: Screen) -> None:
     """Learn from halves of the shapes; what was learned from all of them is not lost by an interruption."""
     try:
         with screen.progress("learning from halves") as tell, follow_fit(tell):
             _ = model.stability_
     except KeyboardInterrupt:
         model.save(target, overwrite=True, run=run)
-        current_report().note_output(target)
-        raise Interruption(f"interrupted: {target} has the dictionary, without the stability of its atoms.") from None
+        screen.wrote(target)
+        current_outputs().put_in_place()
+        raise Interruption(f"interrupted: {out} has the dictionary, without the stability of its atoms.") from None
 
 
 def _shares(model: Any) -> str:
     return f"{100 * model.usage_.min():.0f} to {100 * model.usage_.max():.0f} %"
 
 
-def _keep_best(model: Any, target: Path, run: dict[str, Any], checkpoint: Path | None) -> str:
+def _keep_best(model: Any, out: Path, run: dict[str, Any], checkpoint: Path | None) -> str:
     """Keep what an interrupted fit has, where it cannot pass for a finished one or replace it; return what to say."""
     if not hasattr(model, "atoms_"):
         return "interrupted: nothing was learned yet, and nothing was written."
     more = "" if checkpoint is None else f"; the same command goes on from {checkpoint}"
-    kept = target.with_name(target.stem + ".interrupted.npz")
+    names = (f"{out.stem}.interrupted{number}.npz" for number in ("", *range(2, 1000)))
+    kept = next(path for path in map(out.with_name, names) if not path.exists() or is_ours(path))
     model.save(kept, overwrite=True, run={**run, "interrupted": True})
     current_report().note_output(kept)
     return f"interrupted: {kept} has the best dictionary so far, RMSE {100 * model.rmse_:.2f} %{more}."

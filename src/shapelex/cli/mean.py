@@ -13,7 +13,7 @@ from shapelex.cli.options import (
     ForceOption,
     JsonOption,
     QuietOption,
-    SafeCellsOption,
+    RawCellsOption,
     ShapesArgument,
 )
 from shapelex.cli.outputs import record_run
@@ -28,7 +28,7 @@ def mean(
     out: Annotated[Path, typer.Option("-o", "--out", help="File to write: .npz, .csv or .tps.")],
     distance: DistanceOption = DistanceName.full,
     by_label: Annotated[bool, typer.Option("--by-label", help="Compute one mean per label.")] = False,
-    safe_cells: SafeCellsOption = False,
+    raw_cells: RawCellsOption = False,
     figure: ShapesFigureRequest = ShapesFigureRequest(),  # noqa: B008 -- it cannot change
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -63,7 +63,7 @@ def mean(
     made = sx.ShapeSet(np.array(means), found.space, ids=ids, labels=names or None,
                        metadata={"n_shapes": [len(group) for group in groups], "rms_distance": spreads},
                        preparation=found.preparation)  # fmt: skip
-    write_shapes(made, target, run, force, safe_cells=safe_cells)
+    write_shapes(made, target, run, raw_cells=raw_cells)
     for name, group, spread in zip(ids, groups, spreads, strict=True):
         screen.say(f"{name}: {len(group)} shapes, RMS {distance} distance to it {spread:.4f}")
     screen.wrote(target)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from shapelex.cli.json_report import current_report
-from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SafeCellsOption, ShapesArgument
+from shapelex.cli.options import ForceOption, JsonOption, QuietOption, RawCellsOption, ShapesArgument
 from shapelex.cli.outputs import claim_table, record_run
 from shapelex.cli.screen import Screen
 from shapelex.cli.shape_files import claim_shapes, write_shapes
@@ -25,7 +25,7 @@ def measure(
     add: Annotated[
         bool, typer.Option("--add", help="Write the set with the measures as further columns, not a table.")
     ] = False,
-    safe_cells: SafeCellsOption = False,
+    raw_cells: RawCellsOption = False,
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -33,7 +33,7 @@ def measure(
     """Measure each shape: area, perimeter, circularity, aspect ratio, solidity, diameters, curvature.
 
     Lengths are in the unit of the file where it has a scale or a size of pixels. Open curves have a length and a
-    curvature only. Columns that --add writes can be used as any others, as in shapelex test --model "~ solidity".
+    curvature only. Columns that --add writes can be used as any others, as in shapelex test --formula "~ solidity".
 
     Example: shapelex measure shapes.npz -o measures.csv
     """
@@ -52,9 +52,9 @@ def measure(
         columns = {f"measured_{name}" if name in found.metadata else name: one for name, one in columns.items()}
         note = f"{', '.join(columns)} were measured; lengths are in: {unit}"
         measured = found.replace(metadata={**found.metadata, **columns}, notes=(*found.notes, note))
-        write_shapes(measured, target, run, force, safe_cells=safe_cells)
+        write_shapes(measured, target, run, raw_cells=raw_cells)
     else:
-        write_table(target, [{"id": found.ids, **columns}], run, safe_cells=safe_cells)
+        write_table(target, [{"id": found.ids, **columns}], run, raw_cells=raw_cells)
     current_report().note_remarks(table.attrs["remarks"])
     for remark in table.attrs["remarks"]:
         screen.say(f"note: {remark}")

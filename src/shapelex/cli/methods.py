@@ -7,7 +7,7 @@ import typer
 
 from shapelex.cli.json_report import current_report
 from shapelex.cli.options import ForceOption, JsonOption
-from shapelex.cli.outputs import claim_file
+from shapelex.cli.outputs import claim_file, record_run
 from shapelex.cli.recorded_steps import Step, find_steps
 from shapelex.cli.screen import Screen
 from shapelex.cli.step_sentences import PAPER, sentence_of
@@ -44,8 +44,10 @@ def methods(
     screen.say(text)
     if target is not None:
         from shapelex.files.atomic import write_atomically
+        from shapelex.files.provenance import write_sidecar
 
         write_atomically(target, lambda stream: stream.write((text + "\n").encode()))
+        write_sidecar(target, record_run(None, tuple(files)))
         screen.wrote(target)
     screen.show({"paragraph": paragraph, "references": references, "steps": [_as_json(step) for step in steps],
                  "versions": versions})  # fmt: skip

@@ -1,7 +1,7 @@
 """Parameters of Python in messages, as options of the command that runs.
 
 Options are looked up in the command itself, so that no message names one that it does not have: parameters that only
-``import`` takes are shown as ``import --points 100``, and those that no command takes as ``tol (in Python)``.
+``import`` takes are shown as ``import --n-points 100``, and those that no command takes as ``tol (in Python)``.
 """
 
 import ast
@@ -14,22 +14,10 @@ from shapelex._messages import END_MARK, FORMAT_OPTION_MARK, PARAMETER_MARK, wit
 
 # Options whose name is not that of the parameter with dashes.
 _NAMES = {
-    "cv": "--folds",
-    "formula": "--model",
     "groups": "--by",
-    "join": "--labels",
-    "joined": "--lines",
     "method": "--coder",
-    "methods": "--method",
-    "n_atoms": "--atoms",
-    "n_nonzero": "--nonzero",
-    "n_points": "--points",
-    "n_restarts": "--restarts",
-    "n_swaps": "--swaps",
     "on_error": "--skip-bad",
     "overwrite": "--force",
-    "random_state": "--seed",
-    "tested": "--predictions",
 }
 _SPACES = {"BSpline": "bspline", "HermiteSpline": "hermite"}
 _MARKED = re.compile(rf"([{PARAMETER_MARK}{FORMAT_OPTION_MARK}])(\w+)(=?)([^{END_MARK}]*){END_MARK}")
@@ -85,7 +73,7 @@ def _typed(declared: Any, option: str, value: str) -> str:
     """Return an option with a value, as it is typed."""
     space = re.fullmatch(r"(?:sx\.)?(\w+)\((\d+)\)", value)
     if space and space[1] in _SPACES:
-        return f"{option} {_SPACES[space[1]]} --points {space[2]}"
+        return f"{option} {_SPACES[space[1]]} --n-points {space[2]}"
     if declared.is_flag:
         opposite = (*declared.secondary_opts, f"without {option}")[0]
         return opposite if value == "False" else option if value else "/".join([option, *declared.secondary_opts])

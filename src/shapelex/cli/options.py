@@ -52,7 +52,7 @@ StabilityOption = Annotated[
     bool,
     typer.Option("--stability/--no-stability", help="Measure which atoms are found again from halves of the shapes."),
 ]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace files that shapelex wrote, but no others.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the results as JSON, and nothing else.")]
 MissingOption = Annotated[
     MissingName,
@@ -61,16 +61,16 @@ MissingOption = Annotated[
         help="Missing landmarks: error refuses them, allow keeps them, negative reads negative coordinates as missing.",
     ),
 ]
-SafeCellsOption = Annotated[
+RawCellsOption = Annotated[
     bool,
     typer.Option(
-        "--safe-cells",
-        help="In .csv and .tsv, put an apostrophe before text that a spreadsheet takes for a formula (=, +, -, @).",
+        "--raw-cells",
+        help="In .csv and .tsv, put no apostrophe before text that a spreadsheet takes for a formula (=, +, -, @).",
     ),
 ]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file that learn wrote.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random numbers.")]
+SeedOption = Annotated[int, typer.Option("--random-state", min=0, help="Seed of the random numbers.")]
 ShapesArgument = Annotated[
     str,
     typer.Argument(

@@ -1,63 +1,242 @@
-"""Where a command may write: nothing is replaced unless ``--force`` says so; and what goes into all that it writes."""
+"""What a command writes: made beside its place, and put in place with all the rest when the command has succeeded.
 
+No input of the command is replaced, and nothing that shapelex did not write; what it wrote is replaced by ``--force``.
+"""
+
+import os
 import re
 import shlex
-from collections.abc import Iterable
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from shapelex._messages import on_one_line
 from shapelex.cli.errors import ARGUMENTS, CommandError
 from shapelex.cli.json_report import current_report
-
-# Files that have a place for the record of what made them; others have it beside them.
-_WITH_RECORD = (".npz", ".parquet", ".html", ".htm", ".zarr")
+from shapelex.cli.terminal import echo
+from shapelex.exceptions import ShapelexError
 
 OUTPUT_OPTIONS = (
     "-o", "--out", "--table", "--figure", "--checkpoint", "--movie", "--bouts", "--transitions", "--tested",
     "--misclassified",
 )  # fmt: skip
 _JOINED = re.compile(rf"({'|'.join(OUTPUT_OPTIONS[1:])})=(.*)|(-o)(.+)", re.DOTALL)
+# Files that have a place for the record of what made them; others have it beside them.
+_WITH_RECORD = (".npz", ".parquet", ".html", ".htm", ".zarr")
+_LEFT_BEHIND = re.compile(r"\..+\.partial")
 
 
-def claim_folder(path: Path, force: bool, *, make: bool = True) -> Path:
-    """Make a folder to write to; refuse one that holds something, unless `force`.
+@dataclass(frozen=True)
+class _Claim:
+    """A place for a file, or for the results in a folder, and the folder in which they are made."""
 
-    Without `make`, it is only checked: the command makes it once there is something to write.
+    path: Path
+    place: Path
+    work: Path
+    force: bool
+    option: str
+    names: tuple[str, ...] = ()
+
+    def target_of(self, made: Path) -> Path:
+        """Return where something that was made goes; a link stays a link, to what is new."""
+        from shapelex.files.atomic import real_path
+
+        return real_path(self.path) if made.name == self.path.name and not self.names else self.place / made.name
+
+
+class Outputs:
+    """All that one command writes."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._claims: list[_Claim] = []
+        self._targets: dict[Path, str] = {}
+        self._inputs: dict[str, bool] = {}
+        self._written: list[Path] = []
+        self._lines: list[str] = []
+
+    def claim_file(self, path: Path, force: bool, option: str) -> Path:
+        """Return where to make a file that goes to `path` in the end; refuse a path that must stay as it is."""
+        from shapelex.files.atomic import work_folder
+
+        _check_place(path, option)
+        self._check_free(path, force, option)
+        self.reserve(path, option)
+        work = self._stack.enter_context(work_folder(path))
+        self._claims.append(_Claim(path, path.parent, work, force, option))
+        return work / path.name
+
+    def claim_folder(self, path: Path, force: bool, names: Iterable[str], option: str) -> Path:
+        """Return where to make files that go into a folder in the end; those of `names` replace the earlier ones."""
+        from shapelex.files.atomic import work_folder
+
+        for name in names:
+            if (path / name).is_dir():
+                raise CommandError(
+                    f"{path / name} is a folder, where a result would go: rename it, or choose another {option}."
+                )
+            self.reserve(path / name, option)
+        if not path.exists():
+            path.mkdir(parents=True)
+            # It stays where it holds something.
+            self._stack.callback(_remove_empty, path)
+        # Inside, because the folder may be on another disk than the one above it.
+        place = path / ".shapelex"
+        self._stack.enter_context(_told_of(path, place))
+        work = self._stack.enter_context(work_folder(place))
+        self._claims.append(_Claim(path, path, work, force, option, tuple(names)))
+        return work
+
+    def reserve(self, path: Path, option: str) -> None:
+        """Refuse a path that is that of another output, or that the command reads."""
+        from shapelex.files.atomic import real_path
+
+        target = real_path(path.expanduser())
+        if target in self._targets:
+            raise typer.BadParameter(
+                f"{path} is the path of {self._targets[target]}, too: name another file.", param_hint=option
+            )
+        self._targets[target] = option
+        for name, leaves_out in self._inputs.items():
+            _check_not_input(name, target, leaves_out, option)
+
+    def note_inputs(self, paths: Iterable[str | Path], *, leaves_out: bool = False) -> None:
+        """Refuse to read what the command would replace; `leaves_out` says that a folder is read without outputs."""
+        for name in map(str, paths):
+            leaves_out = self._inputs.setdefault(name, leaves_out)
+            for target, option in self._targets.items():
+                _check_not_input(name, target, leaves_out, option)
+
+    def tell(self, text: str) -> None:
+        """Print a line; after the first file that was made, when all of them are in place."""
+        if self._written:
+            self._lines.append(text)
+        else:
+            echo(text)
+
+    def wrote(self, made: Path, more: str, *, is_told: bool) -> None:
+        """Note a file that was made, to be told when it is in place."""
+        shown = Path(self.shown(str(made)))
+        self._written.append(shown)
+        if is_told:
+            self._lines.append(f"wrote {on_one_line(str(shown))}{more}")
+
+    def place_to_make(self, path: Path) -> Path:
+        """Return where to make a file that was claimed."""
+        return next((claim.work / path.name for claim in self._claims if claim.path == path), path)
+
+    def shown(self, text: str) -> str:
+        """Return a text with the places of files where it names the folders in which they are made."""
+        for claim in self._claims:
+            place = "" if claim.place == Path() else f"{claim.place}{os.sep}"
+            text = text.replace(f"{claim.work}{os.sep}", place)
+        return text
+
+    def put_in_place(self) -> None:
+        """Put all that was made where it goes; where that fails, everything is as it was before."""
+        made = [(one, claim) for claim in self._claims for one in _made_in(claim.work)]
+        undo: list[tuple[Path, Path | None]] = []
+        try:
+            for one, claim in made:
+                # Something may have come there since.
+                self._check_free(claim.target_of(one), claim.force, claim.option)
+            for number, (target, new, claim) in enumerate(self._moves(made)):
+                _exchange(new, target, claim.work / f".old-{number}", undo)
+        except BaseException:
+            for target, old in reversed(undo):
+                _bring_back(target, old)
+            raise
+        for path in self._written:
+            current_report().note_output(path)
+        lines, self._written, self._lines = self._lines, [], []
+        for line in lines:
+            echo(line)
+
+    def _moves(self, made: list[tuple[Path, _Claim]]) -> Iterator[tuple[Path, Path | None, _Claim]]:
+        """Yield targets and what goes there: None for earlier results, and for records that no longer hold."""
+        from shapelex.files.sidecar import has_sidecar, sidecar_path
+
+        targets = {claim.target_of(one) for one, claim in made}
+        for claim in {owner.work: owner for _, owner in made}.values():
+            if not claim.names and has_sidecar(claim.path) and sidecar_path(claim.path) not in targets:
+                yield sidecar_path(claim.path), None, claim
+            # Before any new result, so that results of two runs are never mixed; a result never without its record.
+            for path in (claim.place / name for name in claim.names):
+                if path in targets or _is_of_same_command(path):
+                    yield from ((one, None, claim) for one in (path, sidecar_path(path)) if one.is_file())
+        # Records first: a file without one would be taken for a file of the user.
+        for one, claim in sorted(made, key=lambda pair: pair[0].suffix != ".json"):
+            yield claim.target_of(one), one, claim
+
+    def _check_free(self, path: Path, force: bool, option: str) -> None:
+        from shapelex.files.sidecar import has_sidecar, sidecar_path
+
+        sidecar = sidecar_path(path)
+        if path.exists():
+            is_record = path.suffix == ".json" and has_sidecar(path.with_suffix(""))
+            if not (is_record or is_ours(path)):
+                raise CommandError(f"{path} exists, and shapelex did not write it: choose another {option}.")
+            if not (force or is_record):
+                raise CommandError(f"{path} exists: choose another {option}, or pass --force to replace it.")
+        elif path.suffix.lower() not in _WITH_RECORD and sidecar.exists() and not has_sidecar(path):
+            raise CommandError(f"{sidecar} exists, where the record of {path.name} goes: choose another {option}.")
+
+
+_CURRENT: ContextVar[Outputs | None] = ContextVar("_CURRENT", default=None)
+
+
+def current_outputs() -> Outputs:
+    """Return the outputs of the command that runs."""
+    outputs = _CURRENT.get()
+    if outputs is None:
+        _CURRENT.set(outputs := Outputs())
+    return outputs
+
+
+@contextmanager
+def written_together() -> Iterator[Outputs]:
+    """Run a command whose outputs are put in place together at the end, or not at all."""
+    outputs = Outputs()
+    token = _CURRENT.set(outputs)
+    try:
+        with outputs._stack:
+            yield outputs
+            outputs.put_in_place()
+    finally:
+        _CURRENT.reset(token)
+
+
+def claim_file(path: Path, force: bool, option: str = "-o") -> Path:
+    """Return where to make a file that goes to `path` in the end; refuse a path that must stay as it is."""
+    return current_outputs().claim_file(path, force, option)
+
+
+def claim_folder(path: Path, force: bool, names: Iterable[str] = ()) -> Path:
+    """Return where to make the files of a folder; refuse one that holds something, unless `force`.
+
+    Files of `names` replace those of an earlier run as a whole; other files in the folder stay. Without names, the
+    folder is made at once, for commands that each write into it.
     """
     if path.exists() and not path.is_dir():
         raise CommandError(f"{path} is a file, not a folder: choose another -o.")
     # What a killed command left goes when the next one writes.
-    if path.is_dir() and not force and not all(re.fullmatch(r"\..+\.partial", one.name) for one in path.iterdir()):
+    if path.is_dir() and not force and not all(_LEFT_BEHIND.fullmatch(one.name) for one in path.iterdir()):
         raise CommandError(f"{path} is not empty: choose another -o, or pass --force to replace what is there.")
-    if make:
-        path.mkdir(parents=True, exist_ok=True)
-    return path
-
-
-def claim_file(path: Path, force: bool, option: str = "-o") -> Path:
-    """Return a path to write to; refuse one where a file is, unless `force`."""
-    from shapelex.files.atomic import is_zarr_folder
-
-    if path.is_dir() and not is_zarr_folder(path):
-        raise CommandError(f"{path} is a folder: name a file in it.")
-    if path.suffix.lower() == ".zarr" and path.is_file():
-        raise CommandError(f"{path} is a file, where a Zarr folder would go: remove it, or choose another {option}.")
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        raise CommandError(f"{path} is not a regular file: choose another {option}.")
-    if path.exists() and not force:
-        raise CommandError(f"{path} exists: choose another {option}, or pass --force to replace it.")
-    if not path.parent.is_dir():
-        raise CommandError(f"there is no folder {path.parent} to write {path.name} to: make it first.")
-    if path.suffix.lower() not in _WITH_RECORD and not force:
-        _check_sidecar(path, option)
+    if names:
+        return current_outputs().claim_folder(path, force, names, "-o")
+    path.mkdir(parents=True, exist_ok=True)
     return path
 
 
 def claim_table(path: Path, force: bool, option: str = "-o") -> Path:
-    """Return a path to write a table to; a name that is none is wrong usage, a file that is there needs `force`.
+    """Return where to make a table; a name that is none is wrong usage, a file that is there needs `force`.
 
     `option` is the one that names the table.
     """
@@ -69,16 +248,19 @@ def claim_table(path: Path, force: bool, option: str = "-o") -> Path:
     return claim_file(path, force, option)
 
 
-def _check_sidecar(path: Path, option: str) -> None:
-    """Refuse a path whose record would replace a file of others; that of an earlier run may go."""
-    from shapelex.files.sidecar import has_sidecar, sidecar_path
+def is_ours(path: Path) -> bool:
+    """Tell whether shapelex wrote a file or a Zarr folder: it has a record, or is of a format of shapelex."""
+    from shapelex.files.archive import read_header
+    from shapelex.files.provenance import read_run, zarr_attributes
 
-    sidecar = sidecar_path(path)
-    if sidecar.exists() and not has_sidecar(path):
-        raise CommandError(
-            f"{sidecar} exists, where the record of {path.name} goes: choose another {option}, or pass --force to "
-            "replace it."
-        )
+    with suppress(ShapelexError, OSError, ValueError, KeyError):
+        header = zarr_attributes(path) if path.is_dir() else read_header(path)
+        if str(header.get("format", "")).startswith("shapelex "):
+            return True
+    with suppress(ShapelexError, OSError, ImportError):
+        read_run(path)
+        return True
+    return False
 
 
 def typed_command() -> str:
@@ -103,22 +285,109 @@ def output_paths(words: Iterable[str]) -> set[Path]:
     return named | {sidecar_path(path) for path in named if path.name}
 
 
-def check_outputs_differ(words: Iterable[str]) -> None:
-    """Refuse a command that would write two of its outputs to the same path: one of them would be lost."""
-    from shapelex.files.atomic import real_path
-
-    seen: dict[Path, str] = {}
-    for option, value in pairwise(options_apart(words)):
-        if option in OUTPUT_OPTIONS and value:
-            name = {"--out": "-o"}.get(option, option)
-            other = seen.setdefault(real_path(Path(value).expanduser()), name)
-            if other != name:
-                raise typer.BadParameter(f"{value} is the path of {other}, too: name another file.", param_hint=name)
-
-
 def record_run(seed: int | None = None, inputs: tuple[str | Path, ...] = ()) -> dict[str, Any]:
     """Return what makes the files of this command: its words, those before it, versions, seed and inputs."""
     from shapelex.files.provenance import make_run
 
     current_report().note_inputs(inputs)
     return make_run(typed_command(), seed, map(str, inputs), output_paths(ARGUMENTS.get()))
+
+
+def _check_place(path: Path, option: str) -> None:
+    from shapelex.files.atomic import is_zarr_folder
+
+    if path.is_dir() and not is_zarr_folder(path):
+        raise CommandError(f"{path} is a folder: name a file in it.")
+    if path.suffix.lower() == ".zarr" and path.is_file():
+        raise CommandError(f"{path} is a file, where a Zarr folder would go: remove it, or choose another {option}.")
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise CommandError(f"{path} is not a regular file: choose another {option}.")
+    if not path.parent.is_dir():
+        raise CommandError(f"there is no folder {path.parent} to write {path.name} to: make it first.")
+
+
+def _check_not_input(name: str, target: Path, leaves_out: bool, option: str) -> None:
+    """Refuse an output that is an input of the command, its record, or among the files of an input."""
+    from shapelex.files.atomic import is_zarr_folder, real_path
+    from shapelex.files.sidecar import sidecar_path
+
+    path = Path(name).expanduser()
+    real = real_path(path)
+    if real in (target, sidecar_path(target)):
+        where = "" if real == target else f", where the record of {target.name} would go"
+        raise CommandError(f"{name} is an input of this command{where}: choose another {option}.")
+    if target.exists() and not path.is_file():
+        is_within = real in target.parents
+        if (is_within and is_zarr_folder(real)) or (not leaves_out and (is_within or _matches(path, target))):
+            raise CommandError(f"{target.name} is among the files of {name}, an input of this command: choose another "
+                               f"{option}.")  # fmt: skip
+
+
+def _matches(pattern: Path, target: Path) -> bool:
+    """Tell whether a pattern finds a file."""
+    import glob
+
+    from shapelex.files.atomic import real_path
+
+    is_pattern = glob.has_magic(str(pattern))
+    return is_pattern and any(real_path(Path(one)) == target for one in glob.iglob(str(pattern), recursive=True))  # noqa: PTH207
+
+
+def _is_of_same_command(path: Path) -> bool:
+    """Tell whether a result in a folder is of an earlier run of the command that runs."""
+    from shapelex.files.sidecar import read_sidecar
+
+    try:
+        return shlex.split(read_sidecar(path)["command"])[:2] == ["shapelex", *ARGUMENTS.get()[:1]]
+    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return False  # no record, or none of ours
+
+
+def _made_in(work: Path) -> list[Path]:
+    return sorted(one for one in work.iterdir() if not _LEFT_BEHIND.fullmatch(one.name))
+
+
+def _exchange(made: Path | None, target: Path, old: Path, undo: list[tuple[Path, Path | None]]) -> None:
+    """Put what was made, if anything, in place of a target, which is kept as `old`."""
+    if target.is_dir():
+        # By this name, a folder comes back after a process was killed here.
+        old = old.with_name("old")
+        target.rename(old)
+    elif target.exists():
+        try:
+            os.link(target, old)
+        except OSError:
+            # A disk without hard links, or another disk.
+            shutil.copy2(target, old)
+    else:
+        old = target
+    undo.append((target, None if old == target else old))
+    if made is None:
+        target.unlink()
+    else:
+        shutil.move(made, target)
+
+
+def _bring_back(target: Path, old: Path | None) -> None:
+    from shapelex.files.atomic import remove
+
+    if old is None or target.is_dir():
+        remove(target)
+    if old is not None:
+        shutil.move(old, target)
+
+
+@contextmanager
+def _told_of(folder: Path, place: Path) -> Iterator[None]:
+    """Name the folder in errors of the system that name a place in it."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename != str(place):
+            raise
+        raise type(error)(error.errno, error.strerror, str(folder)) from error
+
+
+def _remove_empty(folder: Path) -> None:
+    with suppress(OSError):
+        folder.rmdir()

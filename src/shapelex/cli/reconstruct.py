@@ -13,7 +13,7 @@ from shapelex.cli.options import (
     JsonOption,
     ModelArgument,
     QuietOption,
-    SafeCellsOption,
+    RawCellsOption,
     ShapesArgument,
 )
 from shapelex.cli.outputs import record_run
@@ -28,7 +28,7 @@ def reconstruct(
     shapes: ShapesArgument,
     out: Annotated[Path, typer.Option("-o", "--out", help="File to write: .npz, .csv or .tps.")],
     device: DeviceOption = "cpu",
-    safe_cells: SafeCellsOption = False,
+    raw_cells: RawCellsOption = False,
     figure: ShapesFigureRequest = ShapesFigureRequest(),  # noqa: B008 -- it cannot change
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -51,8 +51,7 @@ def reconstruct(
         found.replace(configurations=made, metadata={**found.metadata, "error": errors}),
         target,
         run,
-        force,
-        safe_cells=safe_cells,
+        raw_cells=raw_cells,
     )
     rmse = float((errors**2).mean() ** 0.5)
     screen.say(f"{len(found)} shapes, RMSE {100 * rmse:.2f} %, worst {100 * errors.max():.2f} %")

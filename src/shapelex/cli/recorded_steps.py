@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shapelex.cli.errors import CommandError
+from shapelex.cli.errors import RENAMED_OPTIONS, CommandError
 from shapelex.cli.outputs import options_apart
 from shapelex.exceptions import ShapeFileError, ShapelexError
 
@@ -86,6 +86,8 @@ def _settings(name: str, arguments: list[str]) -> dict[str, Any]:
     declared = group.commands.get(name)
     if declared is None:
         return {}
+    known = {option for one in declared.params for option in (*one.opts, *one.secondary_opts)}
+    arguments = [word if word in known else RENAMED_OPTIONS.get(word, word) for word in arguments]
     try:
         return dict(declared.make_context(name, list(arguments), resilient_parsing=True).params)
     except Exception:  # an option of an earlier version, for example

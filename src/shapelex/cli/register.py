@@ -7,7 +7,7 @@ import typer
 
 from shapelex.cli.errors import CommandError
 from shapelex.cli.json_report import current_report
-from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SafeCellsOption, SeedOption, ShapesArgument
+from shapelex.cli.options import ForceOption, JsonOption, QuietOption, RawCellsOption, SeedOption, ShapesArgument
 from shapelex.cli.outputs import record_run
 from shapelex.cli.registering import register_shapes
 from shapelex.cli.screen import Screen
@@ -38,7 +38,7 @@ def register(
             "--like", help="Register to the mean of the set in this file, with the same options.", show_default=False
         ),
     ] = None,
-    safe_cells: SafeCellsOption = False,
+    raw_cells: RawCellsOption = False,
     seed: SeedOption = 0,
     force: ForceOption = False,
     quiet: QuietOption = False,
@@ -62,7 +62,7 @@ def register(
             param_hint="--like",
         )
     run = record_run(seed, (shapes,) if like is None else (shapes, like))
-    with assembled_shapes([shapes], target, screen, missing="allow") as found:
+    with assembled_shapes([shapes], out, screen, missing="allow") as found:
         if isinstance(found, ShapeSet) and found.is_missing.any():
             raise CommandError(
                 f"{shapes} has missing landmarks, and incomplete outlines cannot be registered: first run shapelex "
@@ -72,7 +72,7 @@ def register(
             found, model_set, reflection, seed, screen, start=start, direction=direction
         )
         with screen.progress("writing"):
-            write_shapes(registered, target, run, force, safe_cells=safe_cells)
+            write_shapes(registered, target, run, raw_cells=raw_cells)
     screen.say(registered.notes[-1])
     screen.wrote(target)
     current_report().note_remarks(registered.notes)

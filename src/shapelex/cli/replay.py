@@ -1,4 +1,4 @@
-"""``shapelex replay``: the command that made a file, whether its inputs are unchanged, and the same once more."""
+"""``shapelex replay``: the command that made a file, and whether its inputs are unchanged."""
 
 import shlex
 from pathlib import Path
@@ -6,25 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from shapelex.cli.errors import CommandError
 from shapelex.cli.json_report import current_report
-from shapelex.cli.options import ForceOption, JsonOption
-from shapelex.cli.outputs import OUTPUT_OPTIONS, options_apart, output_paths
-from shapelex.cli.running import run_command
+from shapelex.cli.options import JsonOption
+from shapelex.cli.outputs import options_apart, output_paths
 from shapelex.cli.screen import Screen
 
 
 def replay(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Any file that a command of shapelex wrote.")],
     everything: Annotated[bool, typer.Option("--all", help="Also print the commands before it, in order.")] = False,
-    again: Annotated[bool, typer.Option("--run", help="Run the command again; needs -o.")] = False,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="With --run: file to write.", show_default=False)
-    ] = None,
-    allow_changed: Annotated[
-        bool, typer.Option("--allow-changed", help="With --run: run even if inputs have changed or were not recorded.")
-    ] = False,
-    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Print the command that made a file, and whether the inputs of that command are unchanged.
@@ -33,27 +23,15 @@ def replay(
     by size and SHA-256; in Zarr folders, the metadata and the names and sizes of the chunks are compared. With --all,
     the inputs of the earlier commands are compared too, where the files that they wrote still exist.
 
-    With --run, the command runs again and writes to -o. A figure or a movie is written beside this file, with the same
-    name; further tables are not written.
-
-    Example: shapelex replay model.npz --run -o again.npz
+    Example: shapelex replay model.npz
     """
     from shapelex.files.provenance import read_run
 
-    if again and out is None:
-        raise typer.BadParameter("--run needs it: where the new file goes.", param_hint="-o")
-    if not again and (out is not None or allow_changed or force):
-        raise typer.BadParameter("-o, --allow-changed and --force work only with --run.", param_hint="--run")
     current_report().note_inputs([file])
     run = read_run(file)
-    words = _words(run["command"])
-    states = _states(run, words)
+    states = _states(run)
     all_states = _with_earlier(states) if everything else states
     screen = Screen(as_json=as_json)
-    if out is not None:
-        _check_states(states, "inputs" in run, allow_changed)
-        _run_again(words, out, ["--force"] * force + ["--json"] * as_json, screen)
-        return
     for command in [*(run["earlier"] if everything else []), run["command"]]:
         screen.say(command)
     for path, state in all_states.items():
@@ -75,10 +53,11 @@ def _words(command: str) -> list[str]:
         return []
 
 
-def _states(run: dict[str, Any], words: list[str]) -> dict[str, str]:
+def _states(run: dict[str, Any]) -> dict[str, str]:
     from shapelex.files.input_hashes import state_of_input
 
-    return {one["path"]: state_of_input(one, output_paths(words)) for one in run.get("inputs", [])}
+    written = output_paths(_words(run["command"]))
+    return {one["path"]: state_of_input(one, written) for one in run.get("inputs", [])}
 
 
 def _with_earlier(states: dict[str, str]) -> dict[str, str]:
@@ -93,62 +72,7 @@ def _with_earlier(states: dict[str, str]) -> dict[str, str]:
         except (ShapeFileError, OSError):
             # Data as it was measured, or a file that is gone.
             continue
-        earlier = _states(run, _words(run["command"]))
+        earlier = _states(run)
         pending += [path for path in earlier if path not in found]
         found = earlier | found
     return found
-
-
-def _check_states(states: dict[str, str], are_recorded: bool, allow_changed: bool) -> None:
-    missing = [path for path, state in states.items() if state == "missing"]
-    if missing:
-        raise CommandError(
-            f"{', '.join(missing)} is missing: the command cannot run. Paths are as they were typed: go to the folder "
-            "where the command was typed."
-        )
-    changed = [path for path, state in states.items() if state == "changed"]
-    others = [path for path, state in states.items() if state not in ("unchanged", "changed", "missing")]
-    if (changed or others or not are_recorded) and not allow_changed:
-        what = (
-            f"{', '.join(others)} stands for too many files to be compared"
-            if others
-            else "its inputs were not recorded"
-        )
-        what = f"{', '.join(changed)} has changed since" if changed else what
-        raise CommandError(f"{what}, so the result may differ: pass --allow-changed to run the command all the same.")
-
-
-def _run_again(words: list[str], out: Path, options: list[str], screen: Screen) -> None:
-    """Run a recorded command that writes to `out`, and to nothing else but a figure and a movie beside it."""
-    from shapelex.cli.app import app
-
-    names = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
-    if words[:1] != ["shapelex"] or not words[1:] or words[1] not in names - {"replay"}:
-        raise CommandError("the record is of no command that can be run again: type it yourself.")
-    if "--scheduler" in words:
-        # Whoever runs a scheduler can run code here.
-        raise CommandError("the command ran on a cluster: type it yourself, with the --scheduler to use now.")
-    beside: dict[str, Path] = {}
-    kept = [words[1]]
-    rest = iter(words[2:])
-    for word in rest:
-        if word in OUTPUT_OPTIONS:
-            value = next(rest, "")
-            if word in ("--figure", "--movie"):
-                beside[word] = out.with_suffix(Path(value).suffix)
-        elif word not in ("--force", "--json"):
-            kept.append(word)
-    # A command that wrote a table alone does so again.
-    is_table = "--table" in words and not {"-o", "--out"} & set(words)
-    targets = ["--table" if is_table else "-o", str(out)]
-    targets += [word for option, path in beside.items() for word in (option, str(path))]
-    # After -- nothing is an option.
-    end = kept.index("--") if "--" in kept else len(kept)
-    kept[end:end] = targets
-    # Joined options such as -qoPATH are not told apart above: whatever the command makes of them is compared.
-    expected: dict[str, Any] = {"out": None if is_table else out, "table": out if is_table else None}
-    expected |= {"scheduler": None, "force": "--force" in options}
-    others = set(OUTPUT_OPTIONS) - {"-o", "--out", "--table"}
-    expected |= {option.removeprefix("--"): beside.get(option) for option in others}
-    screen.say(f"$ {shlex.join(['shapelex', *kept])}")
-    run_command(kept, options, expected)

@@ -23,7 +23,7 @@ def report(
     lines: Annotated[
         bool,
         typer.Option(
-            "--lines/--no-lines", help="Draw a line through the points; use --no-lines for anatomical landmarks."
+            "--joined/--no-joined", help="Draw a line through the points; use --no-joined for anatomical landmarks."
         ),
     ] = True,
     max_shapes: Annotated[
@@ -37,7 +37,7 @@ def report(
     predictions: Annotated[
         Path | None,
         typer.Option(
-            "--predictions",
+            "--tested",
             help="Table that classify --tested wrote: show the confusion matrix and the misclassified shapes.",
             show_default=False,
         ),
@@ -96,7 +96,7 @@ def _read_predictions(path: Path) -> Any:
     from shapelex.files.table_file import TABLE_SUFFIXES, read_table
 
     if path.suffix.lower() not in TABLE_SUFFIXES:
-        raise typer.BadParameter(f"{path.name} must end in {', '.join(TABLE_SUFFIXES)}.", param_hint="--predictions")
+        raise typer.BadParameter(f"{path.name} must end in {', '.join(TABLE_SUFFIXES)}.", param_hint="--tested")
     try:
         return read_table(path, str)
     except FileNotFoundError as error:

@@ -1,12 +1,13 @@
 """Commands that run other commands, in this process."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from shapelex.cli.errors import ARGUMENTS, CommandError
+from shapelex.cli.errors import ARGUMENTS
+from shapelex.cli.outputs import written_together
 
 
-def run_command(words: Sequence[str], options: Sequence[str] = (), expected: Mapping[str, Any] | None = None) -> None:
+def run_command(words: Sequence[str], options: Sequence[str] = ()) -> None:
     """Run a command, such that the files it writes record `words`, without `options`, as the command.
 
     Parameters
@@ -15,8 +16,6 @@ def run_command(words: Sequence[str], options: Sequence[str] = (), expected: Map
         Name and arguments of the command.
     options : sequence of str
         More options.
-    expected : mapping, optional
-        Values that parameters must have, where the command has them; with others it is refused.
     """
     from typer.main import get_command
 
@@ -26,13 +25,7 @@ def run_command(words: Sequence[str], options: Sequence[str] = (), expected: Map
     command = group.commands[words[0]]
     token = ARGUMENTS.set(tuple(words))
     try:
-        with command.make_context(words[0], [*options, *words[1:]]) as context:
-            for name, value in (expected or {}).items():
-                # Some versions of typer make paths of text only when the command is called.
-                if name in context.params and str(context.params[name]) != str(value):
-                    raise CommandError(
-                        f"this command cannot be run with {name} {context.params[name]}: type it yourself."
-                    )
+        with command.make_context(words[0], [*options, *words[1:]]) as context, written_together():
             command.invoke(context)
     finally:
         ARGUMENTS.reset(token)

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shapelex._messages import as_printable, on_one_line
+from shapelex._messages import as_printable
 from shapelex.cli.json_report import current_report
-from shapelex.cli.terminal import echo
+from shapelex.cli.outputs import current_outputs
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -39,12 +39,11 @@ class Screen:
     def say(self, text: str) -> None:
         """Print a line for people."""
         if self._is_talking:
-            echo(text)
+            current_outputs().tell(text)
 
     def wrote(self, path: Path, more: str = "") -> None:
-        """Say that a file was written."""
-        current_report().note_output(path)
-        self.say(f"wrote {on_one_line(str(path))}{more}")
+        """Say that a file was written, as soon as all files of the command are in place."""
+        current_outputs().wrote(path, more, is_told=self._is_talking)
 
     def show(self, results: Any) -> None:
         """Keep results for machines, where they were asked for: they are printed when the command has finished."""

@@ -14,7 +14,7 @@ from shapelex.cli.options import (
     JsonOption,
     ModelArgument,
     QuietOption,
-    SafeCellsOption,
+    RawCellsOption,
     ShapesArgument,
 )
 from shapelex.cli.outputs import claim_file, claim_table, record_run
@@ -121,7 +121,7 @@ def sequence(
             show_default="all in an ethogram, else the longest",
         ),
     ] = None,
-    safe_cells: SafeCellsOption = False,
+    raw_cells: RawCellsOption = False,
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -160,7 +160,7 @@ def sequence(
     current_report().note_remarks(result.remarks)
     for remark in result.remarks:
         screen.say(f"note: {remark}")
-    write_table(target, [{"id": found.ids, **_columns_of(result.to_dataframe())}], run, safe_cells=safe_cells)
+    write_table(target, [{"id": found.ids, **_columns_of(result.to_dataframe())}], run, raw_cells=raw_cells)
     _say_result(result, screen)
     screen.wrote(target)
     known: Any = str(states)
@@ -172,7 +172,7 @@ def sequence(
     make = {"bouts": sx.sequences.bouts, "transitions": sx.sequences.transitions}
     for name, path in tables.items():
         cells = _columns_of(make[name](result, known, min_duration=min_duration))
-        write_table(path, [cells], run, safe_cells=safe_cells)
+        write_table(path, [cells], run, raw_cells=raw_cells)
         screen.wrote(path)
     if drawing is not None:
         aspect = _ASPECTS[picture]

@@ -25,21 +25,19 @@ def claim_shapes(path: Path, force: bool) -> Path:
     return claim_file(path, force)
 
 
-def write_shapes(shapes: Any, path: Path, run: dict[str, Any], force: bool, *, safe_cells: bool = False) -> None:
+def write_shapes(shapes: Any, path: Path, run: dict[str, Any], *, raw_cells: bool = False) -> None:
     """Write a set to a path that was claimed; formats without a place for the record of the run get a sidecar.
 
-    A file that was made since then is not replaced either, unless `force`. `safe_cells` keeps text in tables of text
-    from being taken for formulas.
+    `raw_cells` writes text as it is, where a spreadsheet might take it for a formula.
     """
     import shapelex as sx
     from shapelex.files.provenance import write_sidecar
     from shapelex.io.write import find_writable
 
     shapes = shapes.replace(provenance={**shapes.provenance, "run": run})
-    claim_file(path, force)
     # Other formats have no cells that a spreadsheet would take for formulas.
-    takes_safe_cells = "safe_cells" in find_writable(path).writer_options
-    options: dict[str, Any] = {"safe_cells": True} if safe_cells and takes_safe_cells else {}
-    sx.write(shapes, path, overwrite=force, command=run["command"], **options)
+    takes_raw_cells = "raw_cells" in find_writable(path).writer_options
+    options: dict[str, Any] = {"raw_cells": True} if raw_cells and takes_raw_cells else {}
+    sx.write(shapes, path, command=run["command"], **options)
     if path.suffix.lower() not in (".npz", ".zarr", ".parquet"):
         write_sidecar(path, run)

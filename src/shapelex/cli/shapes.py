@@ -39,7 +39,7 @@ def read_complete_shapes(path: str, screen: Screen, **options: Any) -> "ShapeSet
         if options.keys() - {"missing"} and "option" in parameters_in(marked_text(error)):
             # The command has the option itself.
             raise
-        raise with_hint(error, path, "shapelex import {path} -o shapes.npz --points 100") from error
+        raise with_hint(error, path, "shapelex import {path} -o shapes.npz --n-points 100") from error
 
 
 def say_notes(shapes: Any, screen: Screen) -> None:
@@ -114,7 +114,7 @@ def _read_outlines_for(model: "ShapeDictionary", path: str, screen: Screen, want
     if is_closed != space.closed or not (is_given or is_outline):
         ends = "--like and the set that the model was learned from"
         if isinstance(space, Landmarks):
-            ends = f"--points {space.n_points} {'--closed' if space.closed else '--open'}"
+            ends = f"--n-points {space.n_points} {'--closed' if space.closed else '--open'}"
         raise CommandError(
             f"{path} holds {'closed' if is_closed else 'open'} {given}, but the model is in {space}. If they are "
             f"outlines, first run shapelex import {path} -o shapes.npz {ends}."
@@ -173,7 +173,7 @@ def fit_for(model: "ShapeDictionary", shapes: Any, path: str, screen: Screen) ->
             advice = "import these shapes with --like and the file that the model was learned from."
             if shapes.space.closed != model.space_.closed:
                 ends = "--closed" if model.space_.closed else "--open"
-                advice = f"if they are outlines, import their files again with {ends} and the same --points."
+                advice = f"if they are outlines, import their files again with {ends} and the same --n-points."
             raise CommandError(f"{path} is in {shapes.space}, but the model is in {model.space_}: {advice}")
         shapes = shapes.replace(space=model.space_, preparation=shapes.preparation)
     try:

@@ -178,4 +178,4 @@ _SENTENCES: dict[str, Callable[[Step], Told]] = {
     "test": _tell_test,
     "classify": _tell_classify,
 }
-_WITHOUT_SENTENCE = ("info", "formats", "suggest", "report", "replay", "warmup", "demo", "reproduce", "methods")
+_WITHOUT_SENTENCE = ("info", "formats", "suggest", "report", "replay", "warmup", "demo", "methods")

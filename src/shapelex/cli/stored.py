@@ -66,7 +66,7 @@ def assembled_shapes(
     from shapelex.files.atomic import work_folder
     from shapelex.io.read import read_to
 
-    current_report().note_inputs(paths)
+    current_report().note_inputs(paths, leaves_out=True)
     with work_folder(target) as folder:
         with screen.progress("reading") as tell:
             shapes = read_to(

@@ -38,16 +38,16 @@ def suggest(
     atoms: Annotated[
         str | None,
         typer.Option(
-            "--atoms",
+            "--n-atoms",
             help="Numbers of atoms to try, such as 4-12; chosen automatically by default.",
             show_default=False,
         ),
     ] = None,
     nonzero: Annotated[
         str | None,
-        typer.Option("--nonzero", help="Maximum numbers of atoms per shape to try, such as 1-5.", show_default=False),
+        typer.Option("--n-nonzero", help="Maximum numbers of atoms per shape to try, such as 1-5.", show_default=False),
     ] = None,
-    folds: Annotated[int, typer.Option("--folds", min=2, help="Number of folds, each held out in turn.")] = 3,
+    folds: Annotated[int, typer.Option("--cv", min=2, help="Number of folds, each held out in turn.")] = 3,
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Hold out shapes at random, even those of a recording.")
     ] = False,
@@ -60,14 +60,14 @@ def suggest(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Suggest values of --atoms and --nonzero for learn, by errors of held-out shapes, with reasons.
+    """Suggest values of --n-atoms and --n-nonzero for learn, by errors of held-out shapes, with reasons.
 
     Shapes that are not independent, such as those of one recording or specimen, are held out together (--unit).
     Otherwise, a set that is sorted by label or file is shuffled. Progress is printed on standard error.
 
     Example: shapelex suggest shapes.npz --figure suggestion.png
     """
-    sizes, sparsities = numbers_in(atoms, "--atoms"), numbers_in(nonzero, "--nonzero")
+    sizes, sparsities = numbers_in(atoms, "--n-atoms"), numbers_in(nonzero, "--n-nonzero")
     target = None if out is None else claim_table(out, force)
     picture = claim_figure(figure, force)
     screen = Screen(quiet, as_json)
@@ -88,7 +88,9 @@ def suggest(
         )
     run = record_run(seed, (shapes,))
     screen.say(str(advice))
-    screen.say(f"\nNext: shapelex learn {shapes} -o model.npz --atoms {advice.n_atoms} --nonzero {advice.n_nonzero}")
+    screen.say(
+        f"\nNext: shapelex learn {shapes} -o model.npz --n-atoms {advice.n_atoms} --n-nonzero {advice.n_nonzero}"
+    )
     if target is not None:
         from shapelex.files.table_file import write_table
 

@@ -45,12 +45,12 @@ def write_codes(
     run: Mapping[str, Any],
     layout: str = "slots",
     *,
-    safe_cells: bool = False,
+    raw_cells: bool = False,
 ) -> Path:
     """Write blocks of codes, of errors and of columns about the shapes; the end of the name says in which format.
 
     A file that is there is replaced when the new one is complete. ``.npz`` and ``.xlsx`` are made in memory.
-    `safe_cells` keeps text in CSV and TSV from being taken for formulas, see :func:`write_table`.
+    `raw_cells` writes text in CSV and TSV as it is, see :func:`write_table`.
     """
     from shapelex.coding.codes import code_columns
 
@@ -64,7 +64,7 @@ def write_codes(
         header, arrays = _describe(*next(groups), run)
         write_atomically(target, lambda stream: write_archive(stream, header, arrays))
     else:
-        write_table(target, (code_columns(*group, layout) for group in groups), run, safe_cells=safe_cells)
+        write_table(target, (code_columns(*group, layout) for group in groups), run, raw_cells=raw_cells)
     return target
 
 

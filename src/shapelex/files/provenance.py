@@ -61,8 +61,8 @@ def describe_run(command: str | None, seed: int | None) -> dict[str, Any]:
 
     Examples
     --------
-    >>> describe_run("shapelex reproduce", 0)["command"]
-    'shapelex reproduce'
+    >>> describe_run("shapelex learn", 0)["command"]
+    'shapelex learn'
     """
     return {"command": command, "seed": seed, "versions": installed_versions(), "processors": os.cpu_count()}
 

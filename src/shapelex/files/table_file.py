@@ -7,6 +7,7 @@ CSV, TSV and Excel have no place for the record of a run, so it goes into a side
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -32,13 +33,15 @@ _MAX_LINE = 1 << 24
 # Columns of text take 0.2 ms each, however short they are.
 _MAX_COLUMNS = 1 << 16
 
-_FORMULA_MARKS = ("=", "+", "-", "@")
+# Spreadsheets skip blanks and control characters before a formula. Text that has an apostrophe already gets one more:
+# what is read is then what was written.
+_FORMULA = re.compile(r"'*(\s*[=+@-]|[\t\r\n])")
 
 Column = np.ndarray[Any, Any]
 
 
 def write_table(
-    path: str | Path, blocks: Iterable[Mapping[str, Any]], run: Mapping[str, Any], *, safe_cells: bool = False
+    path: str | Path, blocks: Iterable[Mapping[str, Any]], run: Mapping[str, Any], *, raw_cells: bool = False
 ) -> Path:
     """Write a table block by block, whole or not at all; a file that is there is replaced.
 
@@ -51,9 +54,10 @@ def write_table(
         entries are empty. Blocks are asked for while the table is written.
     run : mapping
         What made it, see :func:`~shapelex.files.provenance.make_run`.
-    safe_cells : bool, default False
-        Whether text in CSV and TSV that a spreadsheet would take for a formula, since it begins with ``=``, ``+``,
-        ``-`` or ``@``, gets an apostrophe before it. In Excel workbooks and Parquet, text is never a formula.
+    raw_cells : bool, default False
+        Whether text in CSV and TSV is written as it is. Otherwise text that a spreadsheet would take for a formula,
+        since it begins with ``=``, ``+``, ``-`` or ``@``, gets an apostrophe before it, which reading takes away. In
+        Excel workbooks and Parquet, text is never a formula.
 
     Returns
     -------
@@ -96,7 +100,7 @@ def write_table(
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
         writer = csv.writer(text, delimiter="," if suffix == ".csv" else "\t", lineterminator="\n")
         cells: Iterable[Sequence[Any]] = chain([tuple(first)], chain.from_iterable(rows))
-        writer.writerows((list(map(without_formula, row)) for row in cells) if safe_cells else cells)
+        writer.writerows((list(map(without_formula, row)) for row in cells) if not raw_cells else cells)
         # The stream belongs to the caller.
         text.detach()
 
@@ -141,7 +145,11 @@ def read_table(path: Path, kinds: Mapping[str, type] | type, wanted: Iterable[st
         return rows_as_frame([row for _, row in read_rows(path, sheet=0)], header=0, **options)
     delimiter = "," if suffix == ".csv" else "\t"
     _check_names(path, delimiter, wanted)
-    return pd.read_csv(path, sep=delimiter, **options)
+    frame = pd.read_csv(path, sep=delimiter, **options)
+    for name, column in frame.items():
+        if column.dtype.kind not in "biuf":
+            frame[name] = column.map(with_formula)
+    return frame.rename(columns=with_formula)
 
 
 def _check_names(path: Path, delimiter: str, wanted: Iterable[str]) -> None:
@@ -189,9 +197,12 @@ def _text_bytes(column: Any) -> int:
 
 def without_formula(value: Any) -> Any:
     """Return a cell with an apostrophe before text that a spreadsheet would take for a formula."""
-    # Spreadsheets skip blanks and control characters before a formula.
-    is_formula = isinstance(value, str) and (value.lstrip()[:1] in _FORMULA_MARKS or value[:1] in "\t\r\n") and value
-    return f"'{value}" if is_formula else value
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+
+
+def with_formula(value: Any) -> Any:
+    """Return a cell of a text file as it was before :func:`without_formula`."""
+    return value[1:] if isinstance(value, str) and value[:1] == "'" and _FORMULA.match(value) else value
 
 
 def _cells(column: Any) -> list[Any]:

@@ -41,8 +41,8 @@ def write(
     command : str, optional
         What made the set, to go into the provenance, where the format has a place for it.
     **options : object
-        Options of the format, such as ``layout="long"`` of tables; ``safe_cells=True`` puts an apostrophe before text
-        in ``.csv`` and ``.tsv`` that a spreadsheet would take for a formula.
+        Options of the format, such as ``layout="long"`` of tables; ``raw_cells=True`` writes text in ``.csv`` and
+        ``.tsv`` as it is, where otherwise an apostrophe keeps a spreadsheet from taking it for a formula.
 
     Returns
     -------

@@ -6,9 +6,11 @@ Settings that the user has changed in matplotlib take precedence over the sheet.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 from shapelex._validation import check_choice, check_positive
+from shapelex.exceptions import ParameterError
 from shapelex.plotting.palette import CYCLE, LIGHT_GRAY
 
 if TYPE_CHECKING:
@@ -47,7 +49,9 @@ Result = TypeVar("Result")
 
 
 @contextmanager
-def style(settings: Mapping[str, Any] | None = None, *, font_size: float | None = None) -> Iterator["RcParams"]:
+def style(
+    settings: Mapping[str, Any] | str | Path | None = None, *, font_size: float | None = None
+) -> Iterator["RcParams"]:
     """Draw and save figures in the style of shapelex, with your own settings where you made some.
 
     The style sheet has small text for figures as wide as a column, colors that color-blind readers can tell apart, and
@@ -59,8 +63,9 @@ def style(settings: Mapping[str, Any] | None = None, *, font_size: float | None 
 
     Parameters
     ----------
-    settings : mapping of str to object, optional
-        Settings of matplotlib that replace those of the sheet and your own ones inside the context.
+    settings : mapping of str to object or path, optional
+        Settings of matplotlib that replace those of the sheet and your own ones inside the context; or a style file of
+        matplotlib with lines such as ``savefig.dpi: 600``. Its ``font.size`` is the size of all text.
     font_size : float, optional
         Size of all text in points; titles are half a point larger. When not given, your ``font.size`` if you set one,
         else 8.
@@ -73,7 +78,9 @@ def style(settings: Mapping[str, Any] | None = None, *, font_size: float | None 
     Raises
     ------
     ValueError
-        If `font_size` is not positive.
+        If `font_size` is not positive, or a style file has a line that matplotlib does not know.
+    FileNotFoundError
+        If there is no such style file.
 
     Examples
     --------
@@ -86,6 +93,9 @@ def style(settings: Mapping[str, Any] | None = None, *, font_size: float | None 
     10.0
     """
     mpl = import_matplotlib()
+    if isinstance(settings, str | Path):
+        settings = _read_style_file(Path(settings))
+        font_size = settings.get("font.size") if font_size is None else font_size
     size = check_positive(font_size, "font_size") if font_size is not None else None
     sheet = _sheet_beside(mpl.rcParams, mpl.rcParamsDefault, size)
     with mpl.rc_context({**sheet, **(settings or {})}):
@@ -166,6 +176,21 @@ def figure_size(
     wide = COLUMN_WIDTHS[width] if isinstance(width, str) else check_positive(width, "width")
     high = 0.7 * wide if height is None else check_positive(height, "height")
     return wide / MM_PER_INCH, high / MM_PER_INCH
+
+
+def _read_style_file(path: Path) -> dict[str, Any]:
+    """Return the settings in a style file; matplotlib itself leaves out lines that it does not know."""
+    mpl = import_matplotlib()
+    text = path.read_text(encoding="utf-8")
+    names = [line.partition(":")[0].strip() for line in text.splitlines() if line.strip() and line.strip()[0] != "#"]
+    unknown = next((name for name in names if name not in mpl.rcParams), None)
+    if unknown is not None:
+        raise ParameterError(f"{path}: {unknown!r} is not a setting of matplotlib; lines are such as font.size: 7.")
+    try:
+        found = mpl.rc_params_from_file(path, fail_on_error=True, use_default_template=False)
+    except ValueError as error:
+        raise ParameterError(f"{path} is not a style file: {' '.join(str(error).split())}.") from error
+    return {name: found[name] for name in found}
 
 
 def _sheet_beside(current: Mapping[str, Any], defaults: Mapping[str, Any], size: float | None) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from shapelex._messages import format_option
 from shapelex._typing import FloatArray
 from shapelex._validation import check_choice, check_flag
 from shapelex.exceptions import ParameterError, ShapeFileError
-from shapelex.files.table_file import without_formula
+from shapelex.files.table_file import with_formula, without_formula
 from shapelex.io.numbers import MISSING_WORDS
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import TableLayout, looks_like_names
@@ -95,16 +95,16 @@ def read_records(
 
 
 def write_set(
-    shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved", delimiter: str = ",", safe_cells: bool = False
+    shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved", delimiter: str = ",", raw_cells: bool = False
 ) -> None:
     """Write a set as a table with names: a shape a row, or a point a row where `layout` is ``"long"``.
 
-    `safe_cells` puts an apostrophe before text that a spreadsheet would take for a formula, and before such names.
+    Text that a spreadsheet would take for a formula, also in names, gets an apostrophe, unless `raw_cells`.
     """
     from shapelex.io.formats.frames import set_frame
 
     frame = set_frame(shapes, layout)
-    if check_flag(safe_cells, "safe_cells"):
+    if not check_flag(raw_cells, "raw_cells"):
         frame = _safe(frame)
     # All words are quoted, so that no id is taken for anything but text, nor loses the blanks around it.
     frame.to_csv(stream, sep=delimiter, index=False, na_rep="nan", quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
@@ -156,7 +156,7 @@ class TextTable:
         try:
             for row in rows:
                 if row and (len(row) > 1 or row[0].strip()):
-                    yield rows.line_num, row
+                    yield rows.line_num, [with_formula(cell) for cell in row]
         except csv.Error as error:
             message = f"{self.text.path}, line {rows.line_num}: it cannot be split into columns ({error})."
             raise ShapeFileError(message) from error
@@ -248,6 +248,9 @@ class TextTable:
                 continue
             if cells.shape != (n_rows, n_columns):
                 return None
+            if "'" in block:
+                for place in set(range(n_columns)).difference(order):
+                    cells[place] = cells[place].map(with_formula)
             values = cells[list(order)].to_numpy()
             # pandas reads a column of True and False as 1 and 0.
             are_flags = ((values == 0) | (values == 1)).all(axis=0).any() and _FLAG.search(block) is not None

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from shapelex.report.reproduction.measure import ALIGN_FIRST, COMPLEX_PCA, OURS, Measurement, SetResult
-from shapelex.report.reproduction.paper_sets import PaperSet
+from paper.measure import ALIGN_FIRST, COMPLEX_PCA, OURS, Measurement, SetResult
+from paper.paper_sets import PaperSet
 
 _HEAD = (
     "dataset",

@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from paper.paper_sets import PaperSet
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex.estimators import AlignFirstDictionary, ComplexPCA, ShapeDictionary
 from shapelex.geometry import pairwise_distances
-from shapelex.report.reproduction.paper_sets import PaperSet
 from shapelex.selection.comparison import compare
 
 Tell = Callable[[float, str], None]

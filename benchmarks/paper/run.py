@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from paper.figures import draw_curves, draw_set
+from paper.measure import QUICK_SHAPES, SetResult, Tell, measure_set, warm_up
+from paper.page import write_page
+from paper.paper_sets import PAPER_SETS, PaperSet
 from shapelex._validation import check_choice
 from shapelex.exceptions import DatasetUnavailableError
 from shapelex.files.atomic import write_atomically
 from shapelex.files.provenance import describe_run
-from shapelex.report.reproduction.figures import draw_curves, draw_set
-from shapelex.report.reproduction.measure import QUICK_SHAPES, SetResult, Tell, measure_set, warm_up
-from shapelex.report.reproduction.page import write_page
-from shapelex.report.reproduction.paper_sets import PAPER_SETS, PaperSet
 from shapelex.shapes import ShapeSet
 
 PAGE, RESULTS, FIGURES = "reproduction.md", "results.json", "figures"

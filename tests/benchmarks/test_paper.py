@@ -1,18 +1,22 @@
 """The reproduction: what is measured, drawn and written, on made-up shapes under the names of the paper's sets."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import shapelex as sx
+from paper import PAPER_SETS, find_sets, reproduce, run
+from paper.measure import ALIGN_FIRST, COMPLEX_PCA, OURS, measure_set
 from shapelex.datasets.public import REGISTRY
-from shapelex.report.reproduction import PAPER_SETS, find_sets, reproduce
-from shapelex.report.reproduction.measure import ALIGN_FIRST, COMPLEX_PCA, OURS, measure_set
-from tests.datasets.local_server import blob_id
+from tests.datasets.local_server import blob_id, run_server
 from tests.report.conftest import make_shapes, make_table, write_shapes
 
+ROOT = Path(__file__).parents[2] / "benchmarks"
 BY_NAME = {paper_set.name: paper_set for paper_set in PAPER_SETS}
 
 
@@ -34,7 +38,7 @@ def finished(data, tmp_path_factory):
         find_sets(data),
         quick=True,
         random_state=3,
-        command="shapelex reproduce --quick",
+        command="python -m paper --quick",
         tell=lambda done, text: told.append((done, text)),
     )
     return found, told
@@ -146,3 +150,63 @@ def test_hands_beat_the_paper(load_real, tmp_path):
     assert errors[OURS] < 2.48
     assert errors[OURS] < errors[ALIGN_FIRST] < errors[COMPLEX_PCA]
     assert max(100 * one.rmse for one in result.paper_algorithm) < 1.15 * 2.48
+
+
+@pytest.fixture
+def no_data_in_the_environment(tmp_path, monkeypatch):
+    monkeypatch.delenv("SHAPELEX_DATA", raising=False)
+    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("pooch.os_cache", lambda project: tmp_path / "cache")
+
+
+@pytest.mark.usefixtures("no_data_in_the_environment")
+def test_a_server_is_the_only_source_of_data(tmp_path, monkeypatch):
+    with run_server() as server:
+        monkeypatch.setenv("SHAPELEX_DATA_URL", server.address)
+        server.serve("worms", make_table(20), monkeypatch=monkeypatch)
+        sets = find_sets()
+    assert [paper_set.name for paper_set, _ in sets.found] == ["1"]
+    assert list(sets.missing) == ["2", "3", "4", "4b", "5"]
+    names = ("6376_open_worms_6ctrlpts", "hands", "leaves_sym", "leaves_Bsplines", "mpeg7")
+    for name, reason in zip(names, sets.missing.values(), strict=True):
+        assert reason.startswith(f"{name}.csv could not be downloaded from {server.address}/ansonang3/2DKSD/")
+        assert "(the server answered 404 Not Found)" in reason
+    assert len(list((tmp_path / "cache").iterdir())) == 1
+
+
+def run_program(*words):
+    command = [sys.executable, "-m", "paper", *map(str, words)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--data", "nowhere"], "there is no folder nowhere"),
+        (["--only", "6"], "got '6'"),
+        (["--only", ","], "datasets are 1, 2, 3, 4, 4b, 5"),
+        (["--data", "paper", "-o", "against"], "holds other files"),
+        (
+            ["--data", "paper"],
+            "none of the datasets 1, 2, 3, 4, 4b, 5 can be had. Dataset 1: worms.csv is not in",
+        ),
+    ],
+)
+def test_what_the_program_refuses(words, message):
+    done = run_program(*words)
+    assert done.returncode != 0
+    assert message in " ".join(done.stderr.split())
+
+
+def test_an_interruption_keeps_what_is_finished(data, tmp_path, monkeypatch):
+    def interrupt(paper_set, *arguments, **options):
+        if paper_set.name != "1":
+            raise KeyboardInterrupt
+        return measure_set(paper_set, *arguments, **options)
+
+    monkeypatch.setattr(run, "measure_set", interrupt)
+    monkeypatch.setattr(run, "draw_set", lambda *_: dict.fromkeys(("dictionaries", "learning", "combination"), "none"))
+    monkeypatch.setattr(run, "draw_curves", lambda *_: None)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(tmp_path, find_sets(data), quick=True)
+    assert "## Dataset 1" in (tmp_path / "reproduction.md").read_text()

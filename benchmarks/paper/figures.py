@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paper.measure import ALIGN_FIRST, OURS, SetResult
 from shapelex._typing import FloatArray, IntArray
 from shapelex.coding import SparseCodes, encode
 from shapelex.files.provenance import write_sidecar
@@ -20,7 +21,6 @@ from shapelex.plotting import (
     save_figure,
     style,
 )
-from shapelex.report.reproduction.measure import ALIGN_FIRST, OURS, SetResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,0 +1,177 @@
+"""What commands may replace: no input, nothing that shapelex did not write; and all outputs of a run, or none."""
+
+import errno
+import shutil
+from pathlib import Path
+
+import pytest
+
+import shapelex as sx
+from shapelex import plotting
+from shapelex.files.provenance import read_run
+from tests.cli.conftest import lines_of, refused, run
+
+SMALL = "--permutations 19"
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+REPLACING_AN_INPUT = [
+    "import shapes.npz -o shapes.npz",
+    "mean shapes.npz -o shapes.npz",
+    "mean table.csv -o table.csv",
+    "mean '*.tsv' -o table.tsv",
+    "mean sub -o sub/table.tsv",
+    "encode model.npz shapes.npz -o shapes.npz",
+    "encode model.npz shapes.npz -o model.npz",
+    "encode model.npz shapes.zarr -o shapes.zarr",
+    "encode model.npz shapes.zarr -o shapes.zarr/configurations",
+    "distances table.csv -o table.csv",
+    "distances shapes.npz table.csv -o table.csv",
+    "register shapes.npz -o shapes.npz",
+    "register shapes.npz -o like.npz --like like.npz",
+    "impute shapes.npz -o ./shapes.npz",
+    "learn shapes.npz -o shapes.npz --n-atoms 2 --n-nonzero 1",
+    "learn shapes.npz -o m.npz --n-atoms 2 --n-nonzero 1 --checkpoint shapes.npz",
+    "learn shapes.npz -o m.npz --n-atoms 2 --n-nonzero 1 --exclude list.csv --checkpoint list.csv",
+    "mean link.npz -o shapes.npz",
+    "mean shapes.npz -o link.npz",
+    f"test table.csv --by label -o results --table table.csv {SMALL}",
+    f"test results/points.csv --by label -o results {SMALL}",
+    "methods codes.csv -o codes.csv",
+]  # fmt: skip
+
+
+@pytest.fixture
+def full(ready, shapes, model):
+    """A folder with inputs of many kinds, all written by shapelex."""
+    sx.write(shapes, "like.npz")
+    sx.write(shapes, "shapes.zarr")
+    (ready / "sub").mkdir()
+    lines_of(run("import shapes.npz -o table.csv"))
+    lines_of(run("import shapes.npz -o table.tsv"))
+    lines_of(run("import shapes.npz -o sub/table.tsv"))
+    lines_of(run(f"test shapes.npz --by label -o results {SMALL}"))
+    # A set of shapes under the name of a result, with the record of a test.
+    (ready / "results" / "points.csv").write_bytes((ready / "table.csv").read_bytes())
+    lines_of(run("encode model.npz shapes.npz -o codes.csv"))
+    (ready / "list.csv").write_text("id\ncell 1\n")
+    (ready / "link.npz").symlink_to("shapes.npz")
+    return ready
+
+
+@pytest.mark.parametrize("command", REPLACING_AN_INPUT)
+def test_no_input_is_replaced_with_force(full, command):
+    before = contents(full)
+    result = run(f"{command} --force")
+    assert result.exit_code in (1, 2), result.output
+    assert "wrote" not in result.stdout
+    assert contents(full) == before
+
+
+WRITING = {
+    "m.npz": "learn shapes.npz -o m.npz --n-atoms 2 --n-nonzero 1 --max-iter 1 --no-stability",
+    "out.csv": "encode model.npz shapes.npz -o out.csv",
+    "out.zarr": "encode model.npz shapes.npz -o out.zarr",
+    "out.npz": "import shapes.npz -o out.npz",
+    "out.parquet": "distances shapes.npz -o out.parquet",
+    "out.html": "report model.npz shapes.npz -o out.html",
+    "out.md": "methods model.npz -o out.md",
+    "out.svg": "mean shapes.npz -o mean.npz --figure out.svg",
+    "results/anova.csv": f"test shapes.npz --by label -o results {SMALL}",
+    "t.csv": f"test shapes.npz --by label --table t.csv {SMALL}",
+    "wrong.csv": "classify shapes.npz --cv 2 --misclassified wrong.csv",
+}
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_only_what_shapelex_wrote_is_replaced(ready, name):
+    target = ready / name
+    target.parent.mkdir(exist_ok=True)
+    if target.suffix == ".zarr":
+        target.mkdir()
+        (target / "zarr.json").write_text('{"attributes": {}, "zarr_format": 3, "node_type": "group"}')
+    else:
+        target.write_text("mine")
+    before = contents(ready)
+    refused(f"{WRITING[name]} --force", f"{target.name} exists, and shapelex did not write it: choose another -")
+    assert contents(ready) == before
+    (target / "zarr.json" if target.is_dir() else target).unlink()
+    if target.is_dir():
+        target.rmdir()
+    lines_of(run(WRITING[name]))
+    made_by = run("replay", target).stdout.splitlines()[0]
+    assert made_by == f"shapelex {WRITING[name]}"
+    refused(WRITING[name], "--force")
+    lines_of(run(f"{WRITING[name]} --force"))
+    assert not list(ready.rglob("*.partial"))
+
+
+def test_all_outputs_of_a_run_or_none(ready, monkeypatch):
+    command = "mean shapes.npz -o mean.csv --figure mean.png"
+    lines_of(run(command))
+    before = contents(ready)
+
+    def fail(figure, path, **options):
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(plotting, "save_figure", fail)
+        result = refused(
+            "mean shapes.npz --distance partial -o mean.csv --figure mean.png --force", "mean.png: No space"
+        )
+        assert "wrote" not in result.stdout
+        refused("mean shapes.npz -o other.csv --figure other.png", "shapelex: other.png: No space left on device.")
+    assert contents(ready) == before
+
+
+def test_a_file_that_came_during_the_work_stays_and_so_does_all_else(ready, monkeypatch):
+    lines_of(run("mean shapes.npz -o a.npz"))
+    before = contents(ready)
+    draw = plotting.plot_mean
+
+    def come_between(*arguments, **options):
+        Path("mean.png").write_text("mine")
+        return draw(*arguments, **options)
+
+    monkeypatch.setattr(plotting, "plot_mean", come_between)
+    refused("mean shapes.npz -o a.npz --figure mean.png --force", "mean.png exists, and shapelex did not write it")
+    assert (ready / "mean.png").read_text() == "mine"
+    (ready / "mean.png").unlink()
+    assert contents(ready) == before
+
+
+def test_a_failure_while_outputs_are_put_in_place_brings_everything_back(ready, monkeypatch):
+    lines_of(run("encode model.npz shapes.npz -o codes.zarr"))
+    lines_of(run(f"test shapes.npz --by label -o found --table t.csv {SMALL}"))
+    lines_of(run("mean shapes.npz -o mean.csv --figure mean.png"))
+    before = contents(ready)
+    move = shutil.move
+    for command in (
+        "mean shapes.npz -o mean.csv --figure mean.png --distance partial --force",
+        f"test shapes.npz --by label --random-state 1 -o found --table t.csv {SMALL} --force",
+    ):
+        for n_moves in range(1, 4):
+            moves = []
+
+            def fail(source, target, moves=moves, n_moves=n_moves):
+                moves.append(target)
+                if len(moves) == n_moves:
+                    raise OSError(errno.EIO, "Input/output error", str(target))
+                return move(source, target)
+
+            with monkeypatch.context() as patch:
+                patch.setattr("shapelex.cli.outputs.shutil.move", fail)
+                refused(command, "Input/output error")
+            assert contents(ready) == before
+
+
+def test_a_link_stays_a_link_to_what_is_new(ready):
+    (ready / "there").mkdir()
+    (ready / "link.csv").symlink_to("there/codes.csv")
+    lines_of(run("encode model.npz shapes.npz -o link.csv"))
+    assert (ready / "link.csv").is_symlink()
+    assert len(sx.read_codes("there/codes.csv").codes) == 40
+    assert read_run("link.csv")["command"] == "shapelex encode model.npz shapes.npz -o link.csv"
