@@ -246,7 +246,7 @@ def did_you_mean(name: str, known: Iterable[str], spelled: Callable[[str], str] 
 
 
 def check_count(value: int, minimum: int, name: str) -> int:
-    """Refuse a number of things that is no integer or too small."""
+    """Refuse a number of things that is not an integer, or too small."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise ParameterTypeError(f"{_named(name)} must be an integer, got {value!r}.")
     if value < minimum:
@@ -255,21 +255,21 @@ def check_count(value: int, minimum: int, name: str) -> int:
 
 
 def check_number(value: float | str, name: str, expected: str = "a number") -> float:
-    """Refuse what is no number by saying what is expected; return it as a float."""
+    """Refuse what is not a number by saying what is expected; return it as a float."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise ParameterTypeError(f"{_named(name)} must be {expected}, got {value!r}.")
     return float(value)
 
 
 def check_not_negative(value: float, name: str) -> float:
-    """Refuse what is no number, negative, NaN or infinite."""
+    """Refuse what is not a number, or negative, NaN or infinite."""
     if not (np.isfinite(check_number(value, name)) and value >= 0):
         raise ParameterError(f"{_named(name)} must be finite and not negative, got {value}.")
     return float(value)
 
 
 def check_positive(value: float, name: str) -> float:
-    """Refuse what is no number, not positive, NaN or infinite."""
+    """Refuse what is not a number, or not positive, NaN or infinite."""
     if not (np.isfinite(check_number(value, name)) and value > 0):
         raise ParameterError(f"{_named(name)} must be finite and positive, got {value}.")
     return float(value)

@@ -205,7 +205,7 @@ def test_exit_statuses_and_tracebacks_of_bugs(error, kind, status, tmp_path, mon
         name = type(error).__name__
         assert result.stderr.startswith(f"shapelex: unexpected {name}: ")
         assert result.stderr.endswith(
-            f". This is a bug of shapelex: the traceback is in {kept[0]}; please report it.\n"
+            f". This is a bug in shapelex: the traceback is in {kept[0]}; please report it.\n"
         )
         text = kept[0].read_text()
         assert text.startswith(f"shapelex made --number 3\nshapelex {sx.__version__}, Python ")

@@ -198,7 +198,7 @@ def describe(error: BaseException, options: OptionNames | None = None) -> Failur
     file = _keep_traceback(error)
     where = "run again with --debug to see where" if file is None else f"the traceback is in {file}"
     what = f"unexpected {type(error).__name__}: {message.rstrip('.') or 'no message'}"
-    return Failure("bug", f"{what}. This is a bug of shapelex: {where}; please report it.", 70, traceback=file)
+    return Failure("bug", f"{what}. This is a bug in shapelex: {where}; please report it.", 70, traceback=file)
 
 
 def _make_printable(error: Any) -> None:

@@ -1,4 +1,4 @@
-"""Tables of shapes as text: a shape a row (wide) or a point a row (long).
+"""Tables of shapes as text: one shape per row (wide) or one point per row (long).
 
 Separator, decimal mark and names are found in the first rows; what the columns mean is found in
 :mod:`shapelex.io.table_layout`. pandas parses chunks in which every line is a row with numbers where they belong; other
@@ -97,7 +97,7 @@ def read_records(
 def write_set(
     shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved", delimiter: str = ",", raw_cells: bool = False
 ) -> None:
-    """Write a set as a table with names: a shape a row, or a point a row where `layout` is ``"long"``.
+    """Write a set as a table with names: one shape per row, or one point per row where `layout` is ``"long"``.
 
     Text that a spreadsheet would take for a formula, also in names, gets an apostrophe, unless `raw_cells`.
     """

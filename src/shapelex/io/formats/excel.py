@@ -1,4 +1,4 @@
-"""Tables of shapes as sheets of Excel, a shape a row (wide) or a point a row (long)."""
+"""Tables of shapes as sheets of Excel, one shape per row (wide) or one point per row (long)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Tables of shapes as data frames of pandas or Parquet files, a shape a row (wide) or a point a row (long)."""
+"""Tables of shapes as data frames of pandas or Parquet files, one shape per row (wide) or one point per row (long)."""
 
 import json
 from collections import Counter
@@ -110,7 +110,7 @@ def frame_records(
 
 
 def set_frame(shapes: ShapeSet, layout: str) -> "pd.DataFrame":
-    """Return a set as a data frame: a shape a row, or a point a row where `layout` is ``"long"``."""
+    """Return a set as a data frame: one shape per row, or one point per row where `layout` is ``"long"``."""
     import pandas as pd
 
     check_choice(layout, LAYOUTS, format_option("layout"))
@@ -136,7 +136,7 @@ def set_frame(shapes: ShapeSet, layout: str) -> "pd.DataFrame":
 
 
 def wide_frame(shapes: ShapeSet, layout: ColumnLayout, further: Mapping[str, Column] | None = None) -> "pd.DataFrame":
-    """Return a set in any space as a data frame, a shape a row, with `further` columns before the coordinates."""
+    """Return a set in any space as a data frame, one shape per row, with `further` columns before the coordinates."""
     import pandas as pd
 
     table = to_columns(shapes.configurations, layout=layout)

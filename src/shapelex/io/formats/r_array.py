@@ -1,7 +1,7 @@
 """Arrays of landmarks from R (geomorph, Momocs, shapes): what ``write.csv`` makes of a p x 2 x n array comes in.
 
 R writes such an array as one row a landmark and two columns a specimen: ``X.oak1, Y.oak1, X.oak2, …``, or ``X1.oak1,
-X2.oak1, …`` where the coordinates have no names; out goes a record for each specimen. Where specimens are numbered the
+X2.oak1, …`` where the coordinates have no names. Each specimen becomes one record. Where specimens are numbered the
 columns are called as in a table with one row a specimen, and the caller has to say which it is. An array without any
 names has columns ``X1, X2, …``, which are read when the caller names this format. What geomorph's ``two.d.array``
 gives is a table with one row a specimen, read by :mod:`shapelex.io.formats.csv`.
