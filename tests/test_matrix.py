@@ -164,6 +164,7 @@ FUNCTIONS = {
         "encode, polished": lambda X, cell: encode(X, cell, "omp", polish=True),
         "encode, penalized": lambda X, cell: encode(X, cell, weight_penalty=0.1),
         "realism": lambda X, cell: [cell.fitted().realism(X)],
+        "retrieve": lambda X, cell: list(sx.retrieve(make_shapes(cell.dtype)[:3], X, 4, cell.space, mirror=False)),
         "align_to_mean": lambda X, cell: [sx.align_to_mean(X, space=cell.space)],
         "register": register,
         "outline registration": outline_registration,

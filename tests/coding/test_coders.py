@@ -8,9 +8,8 @@ import pytest
 
 import shapelex as sx
 from shapelex.coding import encode_rows
-from shapelex.coding.coders import CODERS, TOLERANCES, UNSURE_ROUNDINGS, Coder, make_limits
+from shapelex.coding.coders import CODERS, Coder
 from shapelex.exceptions import DeviceError
-from shapelex.kernels import triangle
 from tests.coding_oracles import random_rows
 from tests.devices import on_all_devices, on_devices
 
@@ -86,18 +85,3 @@ def test_coding_on_the_cpu_loads_no_torch():
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_limits_are_in_the_order_that_the_kernels_read(dtype):
-    limits = make_limits(np.dtype(dtype), 0.5)
-    eps = np.finfo(dtype).eps
-    independent, gain, refine = (dtype(limit) for limit in TOLERANCES[np.dtype(dtype).char])
-    assert limits.dtype == dtype
-    assert limits[triangle.INDEPENDENT] == independent
-    assert limits[triangle.GAIN] == gain
-    assert limits[triangle.REFINE] == refine
-    assert limits[triangle.TARGET] == 0.25
-    assert limits[triangle.EPS] == eps
-    assert limits[triangle.UNSURE] == UNSURE_ROUNDINGS * eps
-    assert make_limits(np.dtype(dtype), None)[triangle.TARGET] < 0

@@ -72,17 +72,6 @@ def test_with_all_atoms_a_dictionary_spans_what_complex_pca_spans(space, options
         np.testing.assert_allclose(atoms @ atoms.conj().T, axes @ axes.conj().T, atol=gap)
 
 
-@pytest.mark.realdata
-@pytest.mark.parametrize(
-    ("file", "space"), [("hands", sx.Landmarks(56)), ("6376_open_worms_6ctrlpts", sx.HermiteSpline(6))]
-)
-def test_with_all_atoms_a_dictionary_is_as_good_as_complex_pca_on_real_shapes(file, space, load_real):
-    X = load_real(file)
-    modes = sx.ComplexPCA(4, space=space, subtract_average=False).fit(X)
-    model = sx.ShapeDictionary(4, 4, space=space, random_state=0, max_iter=300, tol=0, **PAPER).fit(X)
-    assert model.rmse_ == pytest.approx(np.sqrt(modes.loss_ / len(X)), rel=1e-6)
-
-
 @pytest.fixture
 def _many_threads(monkeypatch):
     """Let small problems use all threads that they may use."""

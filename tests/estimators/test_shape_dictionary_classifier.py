@@ -94,14 +94,6 @@ class TestShrinkage:
         assert plain.metric_space_ == plain.space_
         assert taught.score(new, truth) > 0.9 > plain.score(new, truth) + 0.1
 
-    def test_poses_do_not_count(self, classes):
-        X, y = classes
-        rng = np.random.default_rng(5)
-        poses = rng.uniform(0.5, 2, (60, 1)) * np.exp(1j * rng.uniform(0, 6, (60, 1)))
-        one, other = (make_model().fit(shapes, y) for shapes in (X, poses * X + rng.normal(size=(60, 1))))
-        np.testing.assert_allclose(other.metric_space_.gram, one.metric_space_.gram, atol=1e-8)
-        np.testing.assert_allclose(other.class_errors(X), one.class_errors(X), atol=1e-6)
-
 
 NUMBERS, WEIGHTS = np.array([0] * 6 + [1] * 5), np.linspace(1, 2, 11)
 

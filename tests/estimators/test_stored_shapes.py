@@ -8,7 +8,7 @@ from shapelex.exceptions import ArrayTypeError, CodesError, CollapsedShapeError
 from shapelex.files import read_codes
 from shapelex.learning import descent, one_pass
 from shapelex.shapes import storage
-from tests.devices import on_all_devices, on_devices
+from tests.devices import on_all_devices
 from tests.rounding import assert_close, assert_close_codes, assert_close_fits
 from tests.shapes.test_stored import KINDS, Recorder, make_shapes
 
@@ -164,22 +164,6 @@ def test_no_more_than_a_block_is_read(use, device, shapes, tmp_path):
     stored = Recorder(shapes)
     USES[use](model, stored, tmp_path)
     assert 1 < stored.most_rows <= 64
-
-
-@on_devices
-@pytest.mark.usefixtures("_few_rows_travel")
-@pytest.mark.parametrize("space", [None, sx.BSpline(7)])
-@pytest.mark.parametrize("kind", ["memmap", "function"])
-def test_devices_give_the_codes_of_the_cpu(kind, space, device, shapes, tmp_path):
-    model = make_model(tol=1, space=space).fit(shapes)
-    codes, errors, built = model.encode(shapes), model.errors(shapes), model.reconstruct(shapes)
-    model.set_params(device=device)
-    for X in (shapes, KINDS[kind](shapes, tmp_path)):
-        found = model.encode(X)
-        np.testing.assert_array_equal(found.support, codes.support)
-        np.testing.assert_allclose(found.coefs, codes.coefs, atol=1e-10)
-        np.testing.assert_allclose(model.errors(X), errors, atol=1e-10)
-        np.testing.assert_allclose(model.reconstruct(X), built, atol=1e-10)
 
 
 @pytest.mark.usefixtures("_few_rows_travel")

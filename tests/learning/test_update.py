@@ -9,7 +9,6 @@ from shapelex.learning.sampling import normalized
 from tests import strategies
 from tests.learning.samples import random_codes, random_rows
 
-RELATIVE = 1 + 1e-12
 EYE = np.eye(8, dtype=complex)
 
 
