@@ -12,10 +12,7 @@ from shapelex.exceptions import CheckpointError, PreparationWarning, RemovedPara
 from shapelex.files.code_files import read_code_errors
 
 FILES = Path(__file__).parent / "files_0_1_0"
-REMOVED = {
-    "ShapeDictionary": "update='ksvd', checkpoint_every=2",
-    "ShapeDictionaryClassifier": "update='mod'",
-}
+REMOVED = {"ShapeDictionary": "update='ksvd', checkpoint_every=2", "ShapeDictionaryClassifier": "update='mod'"}
 EXPECTED = json.loads((FILES / "expected.json").read_text())
 
 

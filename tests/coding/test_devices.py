@@ -91,15 +91,6 @@ def test_zero_repeated_and_dependent_atoms_are_passed_over(method, device):
 
 
 @on_devices
-@pytest.mark.parametrize("method", ["ormp", "beam", "exact"])
-def test_rows_do_not_depend_on_each_other(method, device):
-    rows, atoms = problem(5, 57, 9, 8)
-    whole = encode_rows(rows, atoms, 3, method=method, device=device).toarray()
-    parts = [encode_rows(rows[i : i + 10], atoms, 3, method=method, device=device).toarray() for i in range(0, 57, 10)]
-    np.testing.assert_allclose(np.concatenate(parts), whole, atol=1e-13)
-
-
-@on_devices
 def test_what_does_not_fit_is_refused(device):
     rows, atoms = problem(6, 5, 6, 8)
     with pytest.raises(CoordinateCountError, match="coordinates"):

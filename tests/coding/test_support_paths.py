@@ -31,13 +31,7 @@ def run(finder, squares, costs, cuts):
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    st.integers(3, 4),
-    st.integers(1, 3),
-    st.integers(1, 5),
-    st.floats(0, 1.5),
-    st.integers(0, 2**32 - 1),
-)
+@given(st.integers(3, 4), st.integers(1, 3), st.integers(1, 5), st.floats(0, 1.5), st.integers(0, 2**32 - 1))
 def test_least_cost_of_all_paths(n_atoms, size, n_frames, cost, seed):
     size = min(size, n_atoms)
     lattice = SupportLattice.of(n_atoms, size)

@@ -15,10 +15,7 @@ from tests.estimators.test_dask import make_model, make_shapes
 
 distributed = pytest.importorskip("distributed")
 
-pytestmark = [
-    pytest.mark.cluster,
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-]
+pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")]
 
 
 @pytest.fixture(scope="module")

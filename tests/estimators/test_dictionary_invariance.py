@@ -29,15 +29,7 @@ def move_each(X, space, rng, farthest):
 @pytest.mark.parametrize("space", SPACES, ids=repr)
 @given(
     seed=strategies.seeds,
-    options=st.sampled_from(
-        [
-            {"n_swaps": 4},
-            {},
-            PAPER,
-            {**PAPER, "batch_size": 25},
-            {"distance": "geodesic"},
-        ]
-    ),
+    options=st.sampled_from([{"n_swaps": 4}, {}, PAPER, {**PAPER, "batch_size": 25}, {"distance": "geodesic"}]),
     is_far=st.booleans(),
 )
 def test_a_fit_does_not_depend_on_position_size_and_rotation(space, dtype, seed, options, is_far):

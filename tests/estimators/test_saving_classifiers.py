@@ -1,13 +1,9 @@
 """Model files of classifiers: the same predictions after a round trip, and files that are damaged or mean harm."""
 
 import dataclasses
-import json
-import os
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import shapelex as sx
 from shapelex.exceptions import ModelFileError
@@ -179,26 +175,3 @@ def test_one_damage_is_told_once(saved, tmp_path):
     with pytest.raises(ModelFileError) as told:
         sx.load(path)
     assert str(told.value).count("is damaged") == 1
-
-
-JUNK = st.none() | st.booleans() | st.integers(-3, 3) | st.floats() | st.text(max_size=3) | st.just([]) | st.just({})
-
-
-@settings(max_examples=100 if os.environ.get("CI") else 30)
-@given(data=st.data())
-def test_junk_in_the_header_gives_the_documented_error(data, saved, tmp_path_factory):
-    model = read_model(saved)
-    results = json.loads(json.dumps(model.results))
-    place = results
-    while True:
-        key = data.draw(st.sampled_from(sorted(place) if isinstance(place, dict) else range(len(place))))
-        if not (isinstance(place[key], dict | list) and place[key] and data.draw(st.booleans())):
-            break
-        place = place[key]
-    place[key] = data.draw(JUNK)
-    path = tmp_path_factory.getbasetemp() / "junk-classifier"
-    try:
-        back = sx.load(write_model(path, dataclasses.replace(model, results=results)))
-    except ModelFileError:
-        return
-    assert np.isfinite(back.predict_proba(make_shapes(2))).all()

@@ -145,6 +145,10 @@ def _few_rows_travel(monkeypatch):
     monkeypatch.setattr("shapelex.estimators.shape_dictionary._REALISM_BLOCK", 64)
 
 
+def fit_classes(rows):
+    return sx.ShapeDictionaryClassifier(3, 2, tol=1, random_state=0).fit(rows, np.arange(len(rows)) % 2)
+
+
 USES = {
     "encode": lambda model, X, folder: model.encode(X),
     "transform": lambda model, X, folder: model.transform(X),
@@ -152,6 +156,8 @@ USES = {
     "reconstruct": lambda model, X, folder: model.reconstruct(X),
     "score": lambda model, X, folder: model.score(X),
     "realism": lambda model, X, folder: model.realism(X),
+    "class_errors": lambda model, X, folder: fit_classes(X.rows).class_errors(X),
+    "predict_proba": lambda model, X, folder: fit_classes(X.rows).predict_proba(X),
     "encode_to": lambda model, X, folder: model.encode_to(X, folder / "codes.parquet"),
 }
 
@@ -179,15 +185,3 @@ def test_features_of_stored_sets_are_those_of_arrays(kind, shapes):
     # Sums over blocks and sums over all: the direction differs by rounding.
     whole = sx.CodeFeatures(kind, atoms=features.dictionary_.space_.whiten(features.dictionary_.atoms_))
     np.testing.assert_allclose(whole.fit_transform(features.dictionary_.transform(shapes)), found, atol=1e-12)
-
-
-def test_classes_of_stored_sets_are_those_of_arrays(shapes):
-    y = np.arange(len(shapes)) % 2
-    model = sx.ShapeDictionaryClassifier(3, 2, tol=1, random_state=0).fit(shapes, y)
-    stored = Recorder(shapes)
-    assert_close(model.class_errors(stored), model.class_errors(shapes))
-    np.testing.assert_array_equal(model.predict(stored), model.predict(shapes))
-    assert_close(model.predict_proba(stored), model.predict_proba(shapes))
-    assert 1 < stored.most_rows <= 64
-    # Every class reads them from the first block on.
-    np.testing.assert_array_equal(model.predict(lambda: np.array_split(shapes, 3)), model.predict(shapes))

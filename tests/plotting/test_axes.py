@@ -13,12 +13,7 @@ from matplotlib.figure import Figure
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import shapelex as sx
-from shapelex.exceptions import (
-    CodesError,
-    CoordinateCountError,
-    RealLayoutError,
-    ShapeInputError,
-)
+from shapelex.exceptions import CodesError, CoordinateCountError, RealLayoutError, ShapeInputError
 from tests.plotting.conftest import (
     TIDY,
     check_text_is_apart,

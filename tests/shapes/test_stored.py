@@ -42,12 +42,12 @@ class Recorder:
     """An array on disk that counts the rows that were read, and remembers the most that were asked for at once."""
 
     def __init__(self, X, chunk_rows=None):
-        self._X, self.n_rows, self.most_rows = X, 0, 0
+        self.rows, self.n_rows, self.most_rows = X, 0, 0
         self.shape, self.dtype = X.shape, X.dtype
         self.chunks = None if chunk_rows is None else (chunk_rows, X.shape[1])
 
     def __getitem__(self, stretch):
-        rows = self._X[stretch].copy()
+        rows = self.rows[stretch].copy()
         self.most_rows = max(self.most_rows, len(rows))
         self.n_rows += len(rows)
         return rows
