@@ -18,7 +18,6 @@ from shapelex.exceptions import (
     ShapeFileError,
 )
 from shapelex.learning import descent
-from tests.devices import on_devices
 from tests.rounding import assert_close_codes
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -68,14 +67,6 @@ def test_fits_do_not_depend_on_the_scheduler():
         with dask.config.set(**options):
             atoms.append(make_model(coder="ormp", init="random").fit(make_lazy()).atoms_)
     np.testing.assert_array_equal(atoms[1:], atoms[:1] * 2)
-
-
-def test_weights_and_points():
-    points = np.random.default_rng(0).normal(size=(120, 6, 2)).astype(np.float32)
-    weights = np.repeat([0.0, 1.0, 3.0], 40)
-    model = make_model(coder="ormp", init="random").fit(da.from_array(points, chunks=(30, 6, 1)), sample_weight=weights)
-    assert model.atoms_.dtype == np.complex64
-    assert_close_fit(model, make_model(coder="ormp", init="random").fit(points, sample_weight=weights), 1e-5)
 
 
 def test_only_few_rows_come_here(monkeypatch):
@@ -179,18 +170,6 @@ def test_a_set_over_a_dask_array_stays_there(is_real):
     np.testing.assert_allclose(model.errors(shapes).compute(), here.errors(X), atol=1e-9)
     with pytest.raises(CoordinateCountError):
         sx.ShapeSet(make_lazy(), sx.Landmarks(9))
-
-
-@on_devices
-def test_chunks_are_coded_on_a_device(device, monkeypatch):
-    monkeypatch.setattr(descent, "SAMPLE_ROWS", 100)
-    X, weights = make_shapes(), np.r_[np.zeros(100), np.ones(140)]
-    model = make_model(device=device, max_iter=3).fit(make_lazy(X), sample_weight=weights)
-    here = make_model(max_iter=3).fit(X, sample_weight=weights)
-    assert_close_fit(model, here)
-    assert_close_codes(model.encode(make_lazy(X)).compute(), here.encode(X), 1e-9)
-    batches = make_model(device=device, max_iter=2, batch_size=60).fit(make_lazy(X))
-    assert_close_fit(batches, make_model(max_iter=2, batch_size=60).fit(make_lazy(X)))
 
 
 def test_batches_compute_every_chunk_once_an_epoch():

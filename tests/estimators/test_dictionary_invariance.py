@@ -10,7 +10,7 @@ from shapelex.coding import cpu
 from shapelex.learning import one_pass
 from tests import strategies
 from tests.conftest import custom_space
-from tests.shapes.test_stored import KINDS, as_zarr
+from tests.shapes.test_stored import KINDS
 
 pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
 
@@ -92,12 +92,3 @@ def test_results_do_not_depend_on_the_number_of_threads(kind, space, tmp_path):
         for other in others:
             for found, expected in zip(other, first, strict=True):
                 np.testing.assert_array_equal(found, expected)
-
-
-@pytest.mark.parametrize("space", SPACES, ids=repr)
-def test_two_fits_from_one_zarr_array_are_equal_to_the_bit(space, tmp_path):
-    stored = as_zarr(strategies.scattered_shapes(space, 0, farthest=300)[0], tmp_path)
-    for options in ({"n_swaps": 1}, {**PAPER, "batch_size": 25}):
-        first, second = (results_of(stored, space, None, options) for _ in range(2))
-        for found, expected in zip(second, first, strict=True):
-            np.testing.assert_array_equal(found, expected)

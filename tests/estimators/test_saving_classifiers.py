@@ -80,14 +80,6 @@ def test_what_was_changed_since_the_fit_comes_back(tmp_path):
     assert_same(sx.load(model.save(tmp_path / "classes")), model, X)
 
 
-def test_a_dictionary_goes_on_learning(tmp_path):
-    model, X = fit()
-    back = sx.load(model.save(tmp_path / "classes"))
-    for dictionary in (back.dictionaries_[0], model.dictionaries_[0]):
-        dictionary.partial_fit(X)
-    np.testing.assert_array_equal(back.dictionaries_[0].atoms_, model.dictionaries_[0].atoms_)
-
-
 def test_what_a_file_cannot_hold_is_said(tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
         sx.ShapeDictionaryClassifier().save(tmp_path / "none")
@@ -166,12 +158,3 @@ def test_damaged_files_are_told(saved, tmp_path):
         path = write_model(tmp_path / "damaged", dataclasses.replace(model, **change))
         with pytest.raises(ModelFileError, match="is damaged"):
             pytest.fail(f"{what} was taken: {sx.load(path)}")
-
-
-def test_one_damage_is_told_once(saved, tmp_path):
-    model = read_model(saved)
-    arrays = {**model.arrays, "class1_atoms_": model.arrays["class1_atoms_"][:-1]}
-    path = write_model(tmp_path / "damaged", dataclasses.replace(model, arrays=arrays))
-    with pytest.raises(ModelFileError) as told:
-        sx.load(path)
-    assert str(told.value).count("is damaged") == 1

@@ -52,15 +52,6 @@ def test_fits_are_those_in_memory(kind, init, space, shapes, tmp_path):
     assert_close_codes(*codes)
 
 
-@pytest.mark.parametrize("changes", [{"batch_size": 50}, {"distance": "geodesic"}])
-@pytest.mark.parametrize("kind", ["memmap", "function"])
-def test_other_ways_to_learn(kind, changes, shapes, tmp_path):
-    stored = KINDS[kind](shapes, tmp_path)
-    weights = np.random.default_rng(0).integers(0, 3, len(shapes)).astype(float)
-    ours, theirs = make_model(tol=1, **changes), make_model(tol=1, **changes)
-    assert_close_fits(ours.fit(stored, sample_weight=weights), theirs.fit(shapes, sample_weight=weights))
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_bad_shape_leaves_no_file_of_codes(kind, shapes, tmp_path):
     bad = shapes.copy()
