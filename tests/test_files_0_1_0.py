@@ -91,7 +91,6 @@ def test_codes(shapes):
 
 
 def test_codes_in_parquet():
-    pytest.importorskip("pyarrow")
     codes, errors = sx.read_codes(FILES / "codes.parquet")
     assert codes == sx.read_codes(FILES / "codes.npz").codes
     np.testing.assert_allclose(errors, EXPECTED["ShapeDictionary"], rtol=1e-9)

@@ -20,8 +20,6 @@ from tests.devices import DEVICES
 from tests.rounding import assert_close
 from tests.shapes.test_stored import as_hdf5, as_memmap, as_zarr
 
-pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
-
 N_SHAPES, N_COORDINATES = 40, 8
 SPACES = {
     "landmarks": sx.Landmarks(N_COORDINATES, closed=True),

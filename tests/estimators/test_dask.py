@@ -20,8 +20,6 @@ from shapelex.exceptions import (
 from shapelex.learning import descent
 from tests.rounding import assert_close_codes
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
 
 def make_shapes(n_shapes=240, n_points=7, dtype=complex):
     rng = np.random.default_rng(5)
@@ -190,7 +188,6 @@ def test_batches_compute_every_chunk_once_an_epoch():
 
 @pytest.mark.parametrize("name", ["a.npz", "a.zarr", "a.npy"])
 def test_files_in_chunks(tmp_path, name):
-    pytest.importorskip("zarr")
     shapes = sx.ShapeSet(make_shapes(2000), sx.Landmarks(7, closed=name != "a.npy"))
     path = tmp_path / name
     if name == "a.npy":

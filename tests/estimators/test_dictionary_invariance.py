@@ -12,8 +12,6 @@ from tests import strategies
 from tests.conftest import custom_space
 from tests.shapes.test_stored import KINDS
 
-pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
-
 SPACES = [sx.Landmarks(8), sx.BSpline(8), sx.HermiteSpline(4, closed=True), custom_space(8)]
 PAPER = {"coder": "ormp", "n_swaps": 0, "init": "random"}
 

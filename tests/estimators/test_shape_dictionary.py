@@ -17,8 +17,6 @@ from shapelex.exceptions import CoordinateCountError, EmptySetError, ParameterEr
 from shapelex.kernels.statistics import accumulate_batch, unit_scales_batch
 from tests.learning.samples import interrupt_when
 
-pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
-
 
 def make_shapes(n_shapes=80, n_coordinates=8, n_atoms=5, n_nonzero=2, seed=0, noise=0.02):
     rng = np.random.default_rng(seed)

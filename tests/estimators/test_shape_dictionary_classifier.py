@@ -10,8 +10,6 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 import shapelex as sx
 from tests.strategies import random_configurations
 
-pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
-
 CIRCLE = np.exp(2j * np.pi * np.arange(12) / 12)
 
 

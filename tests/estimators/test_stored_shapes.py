@@ -34,7 +34,6 @@ def make_model(**changes):
     return sx.ShapeDictionary(**options | changes)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("init", ["auto", "random"])
 @pytest.mark.parametrize("space", [None, sx.BSpline(7)])

@@ -21,8 +21,6 @@ from tests.devices import on_devices
 from tests.learning.samples import clustered, plain_shapes
 from tests.shapes.test_stored import as_memmap
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
 SPACES = [sx.Landmarks(8), sx.BSpline(8), custom_space(8)]
 INPUTS = {
     "array": lambda X, folder: X,

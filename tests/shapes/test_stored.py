@@ -247,7 +247,6 @@ def test_a_chunk_is_unpacked_once_in_a_pass():
     assert array.n_rows == len(rows)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_random_batches_unpack_every_chunk_once():
     files = [Recorder(part, 5000) for part in np.split(make_shapes(30000, 4), 3)]
     totals = []
