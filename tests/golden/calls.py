@@ -104,9 +104,8 @@ def of_path(path: Any) -> Results:
 
 
 def encoder(n_nonzero: int | None, method: str = "auto", **options: Any) -> Callable[[Any, Given], Results]:
-    return lambda X, given: of_codes(
-        sx.encode(X, make_atoms(), n_nonzero, method, space=given.space, **options), method
-    )
+    settings = {"method": method, **options}
+    return lambda X, given: of_codes(sx.encode(X, make_atoms(), n_nonzero, space=given.space, **settings), method)
 
 
 def encode_path(X: Any, given: Given) -> Results:
