@@ -207,6 +207,25 @@ def test_look(folder):
     assert "5px" in (folder / "a.svg").read_text()
 
 
+BAD, OTHER = r"$\frac{$", "$x_{y$"
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (("mean", "bad.npz", "--by-label", "-o", "m.npz"), [BAD, OTHER]),
+        (("distances", "bad.npz", "-o", "d.csv"), [BAD, OTHER]),
+        (("classify", "bad.npz", "--folds", "2", "-o", "c.npz"), [BAD, OTHER]),
+        (("encode", "model.npz", "bad.npz", "-o", "e.csv"), []),
+    ],
+)
+def test_labels_and_letters_are_drawn_as_they_are_written(ready, shapes, words, shown):
+    sx.write(shapes.replace(labels=[BAD, OTHER] * 20), "bad.npz")
+    lines_of(run(*words, "--figure", "f.svg", "--letter", r"$\x{$"))
+    assert {*shown, r"$\x{$"} <= set(texts_of("f.svg"))
+    assert (ready / words[-1]).exists()
+
+
 FORMULAS = ["=1+1", "+1", "-x", "@SUM(A1)", " =1", "\t=1", "plain", "a=b"]
 COMMANDS = {
     "import": "import odd.npz -o t.csv",

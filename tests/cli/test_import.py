@@ -310,3 +310,15 @@ def test_a_model_of_registered_outlines_needs_complete_ones(ready, gaps, shapes,
     told = f"incomplete outlines cannot be registered: first run shapelex impute {name}"
     result = refused(f"encode m.npz {name} -o codes.csv", told)
     assert "registered to the mean" not in result.output
+
+
+@pytest.mark.realdata
+def test_broken_trilobites_from_the_file_to_a_page(data_folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    heads = data_folder / "formats" / "tps" / "trilobite_cephala_landmarks_curves.tps"
+    shown = lines_of(run("learn", heads, "-o", "m.npz", *LEARN_GAPS, "--option", "curves=ignore"))
+    assert shown[0].startswith("15 shapes are incomplete")
+    assert any(line.startswith("note: ") for line in shown)
+    shown = lines_of(run("impute", heads, "-o", "complete.npz", "--model", "m.npz"))
+    assert "34 of 4800 landmarks filled in, in 15 of 300 shapes." in shown
+    lines_of(run("report", "m.npz", "complete.npz", "-o", "heads.html"))
