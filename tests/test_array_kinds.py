@@ -224,7 +224,6 @@ class TestTensorShapes:
 
 
 @pytest.mark.parametrize("kind", ["cpu", "cuda"])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_blocks_of_tensors(kind):
     make, _ = make_kind(kind)
     X = make_shapes()

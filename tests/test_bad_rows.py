@@ -15,8 +15,6 @@ from shapelex.shapes import storage
 from tests.devices import on_devices
 from tests.test_matrix import CALLS, KINDS, N_SHAPES, SETS, SPACES, Cell, make_shapes
 
-pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
-
 BAD = {"NaN": NonFiniteError, "Inf": NonFiniteError, "collapsed": CollapsedShapeError}
 # What a space makes of a row does not depend on where the row comes from.
 INPUTS = [*((kind, "landmarks") for kind in KINDS), ("array", "complex gram"), ("Dask", "complex gram")]

@@ -12,10 +12,7 @@ from shapelex.exceptions import CheckpointError, PreparationWarning, RemovedPara
 from shapelex.files.code_files import read_code_errors
 
 FILES = Path(__file__).parent / "files_0_1_0"
-REMOVED = {
-    "ShapeDictionary": "update='ksvd', checkpoint_every=2",
-    "ShapeDictionaryClassifier": "update='mod'",
-}
+REMOVED = {"ShapeDictionary": "update='ksvd', checkpoint_every=2", "ShapeDictionaryClassifier": "update='mod'"}
 EXPECTED = json.loads((FILES / "expected.json").read_text())
 
 
@@ -94,7 +91,6 @@ def test_codes(shapes):
 
 
 def test_codes_in_parquet():
-    pytest.importorskip("pyarrow")
     codes, errors = sx.read_codes(FILES / "codes.parquet")
     assert codes == sx.read_codes(FILES / "codes.npz").codes
     np.testing.assert_allclose(errors, EXPECTED["ShapeDictionary"], rtol=1e-9)

@@ -13,8 +13,6 @@ N_SHAPES, N_OTHERS = (400, 60) if os.environ.get("CI") else (20, 6)
 # Far above what a set of a small file takes, far below what a machine has.
 MAX_BYTES = 256 << 20
 
-pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
-
 
 def faults_of(targets, folder, n_cases):
     """Read damaged copies of files, and measure the memory that every tenth takes."""

@@ -20,8 +20,6 @@ from tests.devices import DEVICES
 from tests.rounding import assert_close
 from tests.shapes.test_stored import as_hdf5, as_memmap, as_zarr
 
-pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
-
 N_SHAPES, N_COORDINATES = 40, 8
 SPACES = {
     "landmarks": sx.Landmarks(N_COORDINATES, closed=True),
@@ -105,6 +103,12 @@ def encode(X, cell, *coder, **options):
     return parts(sx.encode(X, cell.fitted().atoms_, 2, *coder, space=cell.space, **options))
 
 
+def pairwise_distances(X, cell):
+    # Blocks are told from polygons of different lengths as a set alone.
+    X = sx.ShapeSet(X, cell.space) if isinstance(X, list) or callable(X) else X
+    return [sx.pairwise_distances(X, space=cell.space)]
+
+
 def register(X, cell):
     found = sx.register(X, cell.space, n_starts=1)
     return [found.configurations, found.shift, found.distance_after]
@@ -163,7 +167,10 @@ FUNCTIONS = {
     "": {
         "encode, polished": lambda X, cell: encode(X, cell, "omp", polish=True),
         "encode, penalized": lambda X, cell: encode(X, cell, weight_penalty=0.1),
+        "encode, path": lambda X, cell: encode(X, cell, path=True),
+        "pairwise_distances": pairwise_distances,
         "realism": lambda X, cell: [cell.fitted().realism(X)],
+        "retrieve": lambda X, cell: list(sx.retrieve(make_shapes(cell.dtype)[:3], X, 4, cell.space, mirror=False)),
         "align_to_mean": lambda X, cell: [sx.align_to_mean(X, space=cell.space)],
         "register": register,
         "outline registration": outline_registration,

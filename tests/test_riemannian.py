@@ -12,8 +12,6 @@ from tests import strategies
 from tests.conftest import custom_space
 from tests.estimators.test_shape_dictionary_classifier import make_classes
 
-pytestmark = pytest.mark.filterwarnings("ignore:The objective still fell")
-
 
 def make_model(**options):
     defaults = {"n_atoms": 5, "alpha": 0.005, "max_iter": 10, "random_state": 0}

@@ -44,7 +44,6 @@ def entered_functions(call):
     return list(entered)
 
 
-@pytest.mark.filterwarnings("ignore:The dictionary still changed")
 def test_shapes_pass_the_files_in_order(tmp_path):
     t = 2 * np.pi * np.arange(8) / 8
     outlines = [np.exp(1j * t) * (2 + np.cos(2 * t + number) + 0.3 * np.sin(3 * t * number)) for number in range(20)]

@@ -6,13 +6,11 @@ import os
 import shutil
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
-from sklearn.exceptions import ConvergenceWarning
 
 import shapelex as sx
 from shapelex.files.provenance import read_run
@@ -217,8 +215,6 @@ def test_learn_learns_from_the_others(folder, shapes, is_large, request):
 LEARN = ["--n-atoms", "4", "--n-nonzero", "2", "--max-iter", "5"]
 SAID = "is not registered: registered to the mean that the model was learned with"
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory, shapes):
@@ -234,9 +230,7 @@ def prepared(tmp_path_factory, shapes):
     with contextlib.chdir(folder):
         lines_of(run("import cells -o raw.npz --n-points 24 --closed"))
         lines_of(run("import cells -o registered.npz --n-points 24 --closed --register"))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            lines_of(run("learn", "registered.npz", "-o", "model.npz", *LEARN))
+        lines_of(run("learn", "registered.npz", "-o", "model.npz", *LEARN))
     return folder
 
 

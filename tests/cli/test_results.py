@@ -6,13 +6,11 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
 import shapelex as sx
 from shapelex.io import parts, read_codes, stored_shapes
@@ -87,9 +85,7 @@ def test_learn_measures_which_atoms_are_found_again(folder, shapes):
     facts = facts_of(run(f"{learn} --json"))["stability"]
     found = sx.load("m.npz").stability_
     expected = sx.ShapeDictionary(4, 2, space=shapes.space, max_iter=5, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        expected.fit(shapes)
+    expected.fit(shapes)
     assert facts == found.to_json() == expected.stability_.to_json()
     assert len(facts["can_be_named"]) == 4
     assert found.summary() in run("info m.npz").stdout
@@ -228,7 +224,6 @@ def test_groups_of_a_joined_sheet_are_held_out_together(folder, shapes):
 LEARN = "-o m.npz --n-atoms 4 --n-nonzero 2 --coder ormp --max-iter 30 --random-state 1"
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", ["shapes.npy", "shapes.zarr"])
 def test_learn_and_encode_from_files_that_are_not_read_whole(folder, shapes, name):
     expected = sx.ShapeDictionary(4, 2, coder="ormp", max_iter=30, random_state=1).fit(shapes.configurations)

@@ -8,7 +8,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.coding import encode_rows
-from shapelex.coding.coders import CODERS, TOLERANCES, UNSURE_ROUNDINGS, Coder, make_limits
+from shapelex.coding.coders import CODERS, Coder
 from shapelex.exceptions import DeviceError
 from tests.coding_oracles import random_rows
 from tests.devices import on_all_devices, on_devices
@@ -85,13 +85,3 @@ def test_coding_on_the_cpu_loads_no_torch():
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_limits_are_in_the_precision_of_the_rows(dtype):
-    limits = make_limits(np.dtype(dtype), 0.5)
-    eps = np.finfo(dtype).eps
-    independent, gain, refine = (dtype(limit) for limit in TOLERANCES[np.dtype(dtype).char])
-    assert {type(limit) for limit in limits} == {dtype}
-    assert limits == (independent, gain, 0.25, refine, eps, UNSURE_ROUNDINGS * eps)
-    assert make_limits(np.dtype(dtype), None).target < 0

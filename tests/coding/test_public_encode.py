@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelex.coding import SparseCodes, cpu, decode, encode, encode_rows, residual_norms
+from shapelex.coding import SparseCodes, decode, encode, encode_rows, residual_norms
 from shapelex.coding.coders import Coding
 from shapelex.coding.encoding import coded_blocks
-from shapelex.exceptions import CodesError, CollapsedShapeError, CoordinateCountError, NonFiniteError
+from shapelex.exceptions import CollapsedShapeError, NonFiniteError
 from shapelex.shapes.opening import as_shapes
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks
 from tests.coding_oracles import random_rows
@@ -50,22 +50,6 @@ def test_landmarks_are_the_default_and_points_are_taken():
     assert codes == encode(X, atoms, 2, space=Landmarks(7))
     points = np.stack([X.real, X.imag], axis=-1)
     assert encode(points, atoms, 2) == codes
-
-
-def test_arrays_and_lists_of_arrays_have_the_same_codes():
-    X, atoms = problem(BSpline(8), n_rows=50)
-    whole = encode(X, atoms, 3, space=BSpline(8))
-    parts = encode([X[:7], X[7:8], X[8:]], atoms, 3, space=BSpline(8))
-    np.testing.assert_array_equal(parts.support, whole.support)
-    np.testing.assert_allclose(parts.coefs, whole.coefs, atol=1e-14)
-
-
-def test_wrong_sizes_are_refused():
-    X, atoms = problem(Landmarks(7))
-    with pytest.raises(CoordinateCountError, match="atoms has 6 coordinates"):
-        encode(X, atoms[:, :6], 2)
-    with pytest.raises(CodesError, match="over 6 atoms, but 5 were given"):
-        decode(encode(X, atoms, 2), atoms[:5])
 
 
 def test_decode_of_empty_rows_is_zero():
@@ -169,20 +153,3 @@ def test_errors_are_accurate_also_where_they_are_small(dtype, noise):
     np.testing.assert_allclose(
         errors, expected, rtol=1e-4 if dtype == np.complex64 else 1e-10, atol=20 * np.finfo(dtype).eps
     )
-
-
-def test_residuals_are_computed_only_where_they_are_asked_for(monkeypatch):
-    space = BSpline(8)
-    X, atoms = problem(space)
-    # Residuals of shapes that are sums of atoms need the coordinates of these shapes.
-    X[:4] = atoms[:4] + 2 * atoms[1:5]
-    calls = []
-    batch = cpu.squared_residuals
-    monkeypatch.setattr(cpu, "squared_residuals", lambda *given: calls.append(given) or batch(*given))
-    codes = encode(X, atoms, 2, space=space)
-    assert not calls
-    shapes, coding = as_shapes(X, space), Coding(space.whiten(atoms), 2)
-    (block,) = coded_blocks(shapes, coding)
-    assert calls
-    assert_close_codes(block.codes, codes)
-    assert block.errors[:4].max() < 1e-12

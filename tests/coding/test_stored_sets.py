@@ -7,12 +7,10 @@ import pytest
 
 import shapelex as sx
 from shapelex.coding.coders import Coding
-from shapelex.coding.encoding import shape_errors
 from shapelex.coding.torch import device_coder
 from shapelex.coding.torch.device_coder import DeviceCoder, DeviceWhitening
 from shapelex.exceptions import CollapsedShapeError, CoordinateCountError, NonFiniteError, ShapeInputError
 from shapelex.shapes import storage
-from shapelex.shapes.opening import as_shapes
 from tests.devices import on_all_devices, on_devices
 from tests.rounding import assert_close_codes
 from tests.shapes.test_stored import KINDS, Recorder, make_shapes
@@ -46,17 +44,6 @@ def test_codes_on_a_device_are_those_of_the_cpu(kind, path, space, device, tmp_p
     np.testing.assert_allclose(found.coefs, expected.coefs, atol=1e-12)
     in_memory = sx.encode(X, atoms, 3, "ormp", path=path, space=space, device=device)
     np.testing.assert_array_equal(found.support, in_memory.support)
-
-
-@pytest.mark.usefixtures("small_blocks")
-@on_all_devices
-@pytest.mark.parametrize("space", [None, sx.BSpline(8)], ids=str)
-def test_no_more_than_a_block_is_read(space, device):
-    X = make_shapes(150, 8)
-    stored = Recorder(X)
-    codes = sx.encode(stored, X[:5], 2, space=space, device=device)
-    assert len(codes) == 150
-    assert stored.most_rows <= 16
 
 
 @on_all_devices
@@ -154,11 +141,3 @@ def test_masked_errors_name_rows_of_the_whole_set(stored):
     present[104, :5] = False
     with pytest.raises(NonFiniteError, match=r"fewer than three landmarks in row 104\b"):
         sx.encode(store(X), atoms, 2, mask=present)
-
-
-@on_devices
-def test_errors_on_a_device_are_those_of_the_cpu(device):
-    X, atoms = make_set(None)
-    atoms = sx.Landmarks(7).whiten(atoms)
-    found, expected = (shape_errors(as_shapes(X), Coding(atoms, 2, "ormp", device=where)) for where in (device, "cpu"))
-    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-14)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 import shapelex as sx
 from shapelex.coding.coders import Coding
 from shapelex.coding.paths import PathCoder, PathFinder, SupportLattice
-from shapelex.exceptions import SearchTooLargeError
 from shapelex.sequences.timing import find_time_order
 from shapelex.shapes.opening import as_shapes
 
@@ -31,13 +30,7 @@ def run(finder, squares, costs, cuts):
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    st.integers(3, 4),
-    st.integers(1, 3),
-    st.integers(1, 5),
-    st.floats(0, 1.5),
-    st.integers(0, 2**32 - 1),
-)
+@given(st.integers(3, 4), st.integers(1, 3), st.integers(1, 5), st.floats(0, 1.5), st.integers(0, 2**32 - 1))
 def test_least_cost_of_all_paths(n_atoms, size, n_frames, cost, seed):
     size = min(size, n_atoms)
     lattice = SupportLattice.of(n_atoms, size)
@@ -100,8 +93,3 @@ def test_errors_of_all_supports_are_those_of_least_squares(problem):
     given = coder.code_given(block, lattice.supports[np.full(len(worms), 7)], 1)
     np.testing.assert_allclose(given.squares, squares[:, 7], atol=1e-11)
     assert (np.sort(given.support, axis=1) == lattice.supports[7]).all()
-
-
-def test_too_many_supports():
-    with pytest.raises(SearchTooLargeError, match="at most 20000 supports, but 10 of 40"):
-        SupportLattice.of(40, 10)

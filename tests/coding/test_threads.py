@@ -6,26 +6,7 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 from shapelex._blas import single_blas_thread
-from shapelex.coding.cpu import count_threads, run_blocks
-
-
-def test_small_work_gets_one_thread():
-    assert count_threads(8, 1e3) == 1
-    assert count_threads(8, 1e9) == 8
-    assert count_threads(None, 0.0) == 1
-
-
-@pytest.mark.parametrize("n_threads", [1, 3])
-def test_every_block_runs_once(n_threads):
-    seen = []
-    lock = threading.Lock()
-
-    def code_block(start, stop):
-        with lock:
-            seen.append((start, stop))
-
-    run_blocks(code_block, 10, 4, n_threads)
-    assert sorted(seen) == [(0, 4), (4, 8), (8, 10)]
+from shapelex.coding.cpu import run_blocks
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])

@@ -15,10 +15,7 @@ from tests.estimators.test_dask import make_model, make_shapes
 
 distributed = pytest.importorskip("distributed")
 
-pytestmark = [
-    pytest.mark.cluster,
-    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
-]
+pytestmark = pytest.mark.cluster
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +80,6 @@ def test_codes_of_a_cluster(client, expected):
 
 @pytest.mark.parametrize("kind", ["quiet", "killed"])
 def test_codes_go_to_a_file_whatever_happens(kind, client, expected, tmp_path):
-    pytest.importorskip("zarr")
     (tmp_path / "reads").mkdir()
     X = da.from_array(make_shapes(), chunks=(40, 7))
     X = X.map_blocks(

@@ -11,8 +11,6 @@ import shapelex as sx
 from shapelex.exceptions import CodesError, EmptySetError, NonFiniteError
 from tests import strategies
 
-pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
-
 KINDS = ["modulus", "phase", "similarity", "tangent"]
 CIRCLE = np.exp(2j * np.pi * np.arange(12) / 12)
 SPACES = [None, sx.BSpline(12), sx.HermiteSpline(6)]

@@ -18,10 +18,7 @@ from shapelex.exceptions import (
     ShapeFileError,
 )
 from shapelex.learning import descent
-from tests.devices import on_devices
 from tests.rounding import assert_close_codes
-
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 def make_shapes(n_shapes=240, n_points=7, dtype=complex):
@@ -68,14 +65,6 @@ def test_fits_do_not_depend_on_the_scheduler():
         with dask.config.set(**options):
             atoms.append(make_model(coder="ormp", init="random").fit(make_lazy()).atoms_)
     np.testing.assert_array_equal(atoms[1:], atoms[:1] * 2)
-
-
-def test_weights_and_points():
-    points = np.random.default_rng(0).normal(size=(120, 6, 2)).astype(np.float32)
-    weights = np.repeat([0.0, 1.0, 3.0], 40)
-    model = make_model(coder="ormp", init="random").fit(da.from_array(points, chunks=(30, 6, 1)), sample_weight=weights)
-    assert model.atoms_.dtype == np.complex64
-    assert_close_fit(model, make_model(coder="ormp", init="random").fit(points, sample_weight=weights), 1e-5)
 
 
 def test_only_few_rows_come_here(monkeypatch):
@@ -181,18 +170,6 @@ def test_a_set_over_a_dask_array_stays_there(is_real):
         sx.ShapeSet(make_lazy(), sx.Landmarks(9))
 
 
-@on_devices
-def test_chunks_are_coded_on_a_device(device, monkeypatch):
-    monkeypatch.setattr(descent, "SAMPLE_ROWS", 100)
-    X, weights = make_shapes(), np.r_[np.zeros(100), np.ones(140)]
-    model = make_model(device=device, max_iter=3).fit(make_lazy(X), sample_weight=weights)
-    here = make_model(max_iter=3).fit(X, sample_weight=weights)
-    assert_close_fit(model, here)
-    assert_close_codes(model.encode(make_lazy(X)).compute(), here.encode(X), 1e-9)
-    batches = make_model(device=device, max_iter=2, batch_size=60).fit(make_lazy(X))
-    assert_close_fit(batches, make_model(max_iter=2, batch_size=60).fit(make_lazy(X)))
-
-
 def test_batches_compute_every_chunk_once_an_epoch():
     counts = []
 
@@ -211,7 +188,6 @@ def test_batches_compute_every_chunk_once_an_epoch():
 
 @pytest.mark.parametrize("name", ["a.npz", "a.zarr", "a.npy"])
 def test_files_in_chunks(tmp_path, name):
-    pytest.importorskip("zarr")
     shapes = sx.ShapeSet(make_shapes(2000), sx.Landmarks(7, closed=name != "a.npy"))
     path = tmp_path / name
     if name == "a.npy":

@@ -10,9 +10,7 @@ from shapelex.coding import cpu
 from shapelex.learning import one_pass
 from tests import strategies
 from tests.conftest import custom_space
-from tests.shapes.test_stored import KINDS, as_zarr
-
-pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
+from tests.shapes.test_stored import KINDS
 
 SPACES = [sx.Landmarks(8), sx.BSpline(8), sx.HermiteSpline(4, closed=True), custom_space(8)]
 PAPER = {"coder": "ormp", "n_swaps": 0, "init": "random"}
@@ -29,15 +27,7 @@ def move_each(X, space, rng, farthest):
 @pytest.mark.parametrize("space", SPACES, ids=repr)
 @given(
     seed=strategies.seeds,
-    options=st.sampled_from(
-        [
-            {"n_swaps": 4},
-            {},
-            PAPER,
-            {**PAPER, "batch_size": 25},
-            {"distance": "geodesic"},
-        ]
-    ),
+    options=st.sampled_from([{"n_swaps": 4}, {}, PAPER, {**PAPER, "batch_size": 25}, {"distance": "geodesic"}]),
     is_far=st.booleans(),
 )
 def test_a_fit_does_not_depend_on_position_size_and_rotation(space, dtype, seed, options, is_far):
@@ -74,17 +64,6 @@ def test_with_all_atoms_a_dictionary_spans_what_complex_pca_spans(space, options
         np.testing.assert_allclose(atoms @ atoms.conj().T, axes @ axes.conj().T, atol=gap)
 
 
-@pytest.mark.realdata
-@pytest.mark.parametrize(
-    ("file", "space"), [("hands", sx.Landmarks(56)), ("6376_open_worms_6ctrlpts", sx.HermiteSpline(6))]
-)
-def test_with_all_atoms_a_dictionary_is_as_good_as_complex_pca_on_real_shapes(file, space, load_real):
-    X = load_real(file)
-    modes = sx.ComplexPCA(4, space=space, subtract_average=False).fit(X)
-    model = sx.ShapeDictionary(4, 4, space=space, random_state=0, max_iter=300, tol=0, **PAPER).fit(X)
-    assert model.rmse_ == pytest.approx(np.sqrt(modes.loss_ / len(X)), rel=1e-6)
-
-
 @pytest.fixture
 def _many_threads(monkeypatch):
     """Let small problems use all threads that they may use."""
@@ -113,12 +92,3 @@ def test_results_do_not_depend_on_the_number_of_threads(kind, space, tmp_path):
         for other in others:
             for found, expected in zip(other, first, strict=True):
                 np.testing.assert_array_equal(found, expected)
-
-
-@pytest.mark.parametrize("space", SPACES, ids=repr)
-def test_two_fits_from_one_zarr_array_are_equal_to_the_bit(space, tmp_path):
-    stored = as_zarr(strategies.scattered_shapes(space, 0, farthest=300)[0], tmp_path)
-    for options in ({"n_swaps": 1}, {**PAPER, "batch_size": 25}):
-        first, second = (results_of(stored, space, None, options) for _ in range(2))
-        for found, expected in zip(second, first, strict=True):
-            np.testing.assert_array_equal(found, expected)

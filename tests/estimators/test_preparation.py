@@ -109,13 +109,6 @@ def test_stored_and_dask_sets(model, raw, registered, tmp_path, suffix):
         assert again.preparation_ == shapes.preparation
 
 
-@pytest.mark.parametrize("is_real", [False, True])
-def test_sets_over_dask_arrays(model, raw, registered, is_real):
-    points = sx.to_points(raw.configurations) if is_real else raw.configurations
-    lazy = sx.ShapeSet(da.from_array(points, chunks=(17, *points.shape[1:])), SPACE)
-    np.testing.assert_allclose(np.asarray(model.errors(lazy)), model.errors(registered), atol=1e-12)
-
-
 def test_errors_name_the_row_of_a_collapsed_outline(model, raw):
     rows = raw.configurations.copy()
     rows[33] = 1

@@ -110,9 +110,7 @@ SWAPS = {
 TOO_FEW_SHAPES = {
     "check_fit2d_1sample": 'the error says "the number of shapes, 1", where the check looks for "1 sample"'
 }
-NOTHING_VARIES = {
-    "check_fit2d_1sample": 'the error says "one shape only", where the check looks for "1 sample"',
-}
+NOTHING_VARIES = {"check_fit2d_1sample": 'the error says "one shape only", where the check looks for "1 sample"'}
 EXPECTED_FAILURES = {
     ColumnsDictionary: COMPLEX_CODES | SWAPS | TOO_FEW_SHAPES,
     ColumnsAlignFirst: TOO_FEW_SHAPES

@@ -13,17 +13,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import shapelex as sx
-from shapelex.exceptions import (
-    CoordinateCountError,
-    EmptySetError,
-    ParameterError,
-    RealLayoutError,
-    ShapeInputError,
-)
+from shapelex.exceptions import CoordinateCountError, EmptySetError, ParameterError, RealLayoutError, ShapeInputError
 from shapelex.kernels.statistics import accumulate_batch, unit_scales_batch
 from tests.learning.samples import interrupt_when
-
-pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
 
 
 def make_shapes(n_shapes=80, n_coordinates=8, n_atoms=5, n_nonzero=2, seed=0, noise=0.02):
@@ -50,7 +42,9 @@ def fitted(shapes):
 
 
 class TestFit:
-    def test_attributes(self, fitted, shapes):
+    @pytest.mark.parametrize("kind", [sx.ShapeDictionary, sx.AlignFirstDictionary])
+    def test_attributes(self, kind, shapes):
+        fitted = kind(n_atoms=5, n_nonzero=2, random_state=0, max_iter=20, tol=0).fit(shapes)
         space = fitted.space_
         assert space == sx.Landmarks(8)
         assert fitted.atoms_.shape == (5, 8)

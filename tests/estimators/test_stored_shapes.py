@@ -8,7 +8,7 @@ from shapelex.exceptions import ArrayTypeError, CodesError, CollapsedShapeError
 from shapelex.files import read_codes
 from shapelex.learning import descent, one_pass
 from shapelex.shapes import storage
-from tests.devices import on_all_devices, on_devices
+from tests.devices import on_all_devices
 from tests.rounding import assert_close, assert_close_codes, assert_close_fits
 from tests.shapes.test_stored import KINDS, Recorder, make_shapes
 
@@ -34,7 +34,6 @@ def make_model(**changes):
     return sx.ShapeDictionary(**options | changes)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("init", ["auto", "random"])
 @pytest.mark.parametrize("space", [None, sx.BSpline(7)])
@@ -50,15 +49,6 @@ def test_fits_are_those_in_memory(kind, init, space, shapes, tmp_path):
     assert_close(ours.score(stored), theirs.score(shapes))
     codes = (sx.encode(X, ours.atoms_, 2, space=space) for X in (stored, shapes))
     assert_close_codes(*codes)
-
-
-@pytest.mark.parametrize("changes", [{"batch_size": 50}, {"distance": "geodesic"}])
-@pytest.mark.parametrize("kind", ["memmap", "function"])
-def test_other_ways_to_learn(kind, changes, shapes, tmp_path):
-    stored = KINDS[kind](shapes, tmp_path)
-    weights = np.random.default_rng(0).integers(0, 3, len(shapes)).astype(float)
-    ours, theirs = make_model(tol=1, **changes), make_model(tol=1, **changes)
-    assert_close_fits(ours.fit(stored, sample_weight=weights), theirs.fit(shapes, sample_weight=weights))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -145,6 +135,10 @@ def _few_rows_travel(monkeypatch):
     monkeypatch.setattr("shapelex.estimators.shape_dictionary._REALISM_BLOCK", 64)
 
 
+def fit_classes(rows):
+    return sx.ShapeDictionaryClassifier(3, 2, tol=1, random_state=0).fit(rows, np.arange(len(rows)) % 2)
+
+
 USES = {
     "encode": lambda model, X, folder: model.encode(X),
     "transform": lambda model, X, folder: model.transform(X),
@@ -152,6 +146,8 @@ USES = {
     "reconstruct": lambda model, X, folder: model.reconstruct(X),
     "score": lambda model, X, folder: model.score(X),
     "realism": lambda model, X, folder: model.realism(X),
+    "class_errors": lambda model, X, folder: fit_classes(X.rows).class_errors(X),
+    "predict_proba": lambda model, X, folder: fit_classes(X.rows).predict_proba(X),
     "encode_to": lambda model, X, folder: model.encode_to(X, folder / "codes.parquet"),
 }
 
@@ -164,22 +160,6 @@ def test_no_more_than_a_block_is_read(use, device, shapes, tmp_path):
     stored = Recorder(shapes)
     USES[use](model, stored, tmp_path)
     assert 1 < stored.most_rows <= 64
-
-
-@on_devices
-@pytest.mark.usefixtures("_few_rows_travel")
-@pytest.mark.parametrize("space", [None, sx.BSpline(7)])
-@pytest.mark.parametrize("kind", ["memmap", "function"])
-def test_devices_give_the_codes_of_the_cpu(kind, space, device, shapes, tmp_path):
-    model = make_model(tol=1, space=space).fit(shapes)
-    codes, errors, built = model.encode(shapes), model.errors(shapes), model.reconstruct(shapes)
-    model.set_params(device=device)
-    for X in (shapes, KINDS[kind](shapes, tmp_path)):
-        found = model.encode(X)
-        np.testing.assert_array_equal(found.support, codes.support)
-        np.testing.assert_allclose(found.coefs, codes.coefs, atol=1e-10)
-        np.testing.assert_allclose(model.errors(X), errors, atol=1e-10)
-        np.testing.assert_allclose(model.reconstruct(X), built, atol=1e-10)
 
 
 @pytest.mark.usefixtures("_few_rows_travel")
@@ -195,15 +175,3 @@ def test_features_of_stored_sets_are_those_of_arrays(kind, shapes):
     # Sums over blocks and sums over all: the direction differs by rounding.
     whole = sx.CodeFeatures(kind, atoms=features.dictionary_.space_.whiten(features.dictionary_.atoms_))
     np.testing.assert_allclose(whole.fit_transform(features.dictionary_.transform(shapes)), found, atol=1e-12)
-
-
-def test_classes_of_stored_sets_are_those_of_arrays(shapes):
-    y = np.arange(len(shapes)) % 2
-    model = sx.ShapeDictionaryClassifier(3, 2, tol=1, random_state=0).fit(shapes, y)
-    stored = Recorder(shapes)
-    assert_close(model.class_errors(stored), model.class_errors(shapes))
-    np.testing.assert_array_equal(model.predict(stored), model.predict(shapes))
-    assert_close(model.predict_proba(stored), model.predict_proba(shapes))
-    assert 1 < stored.most_rows <= 64
-    # Every class reads them from the first block on.
-    np.testing.assert_array_equal(model.predict(lambda: np.array_split(shapes, 3)), model.predict(shapes))

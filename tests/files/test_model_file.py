@@ -13,8 +13,6 @@ from shapelex.exceptions import ModelFileError
 from tests.conftest import FOURIER, custom_space
 from tests.io.conftest import check_refused
 
-pytestmark = pytest.mark.filterwarnings("ignore:The dictionary still changed")
-
 SPACES = [
     None,
     sx.Landmarks(6, closed=True),

@@ -45,12 +45,3 @@ def test_leaves_use_the_exact_gram_and_not_the_reference_one(load_real):
     dense = space.sample(space.preshape(Z), space.parameters(4000))
     np.testing.assert_allclose((np.abs(dense) ** 2).mean(axis=1), 1, atol=1e-9)
     np.testing.assert_allclose(dense.mean(axis=1), 0, atol=1e-12)
-
-
-def test_all_worms_against_all_worms_fit_in_memory(load_real):
-    Z = load_real("6376_open_worms_6ctrlpts").astype(np.complex64)
-    square = sx.pairwise_distances(Z, space=sx.HermiteSpline(6))
-    assert square.shape == (6376, 6376)
-    rows = [0, 3000, 6375]
-    double = sx.pairwise_distances(Z[rows].astype(complex), Z.astype(complex), space=sx.HermiteSpline(6))
-    np.testing.assert_allclose(square[rows], double, atol=2e-6)

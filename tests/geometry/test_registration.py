@@ -252,14 +252,3 @@ def test_says_when_it_did_not_converge():
     found = sx.register(Z, space, max_iter=1)
     assert not found.converged
     assert "not converged" in str(found)
-
-
-@pytest.mark.realdata
-def test_copies_of_real_leaves_come_back(load_real):
-    Z = load_real("leaves_kaggle_outlines_200")[:300]
-    space = sx.Landmarks(200, closed=True)
-    rng = np.random.default_rng(0)
-    copies = space.roll(Z, rng.integers(200, size=300))
-    copies[::2] = space.reverse(copies[::2])
-    copies[::3] = copies[::3].conj()
-    np.testing.assert_array_equal(sx.register(copies, space, to=Z, reflection=True).configurations, Z)

@@ -9,9 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import dask.array as da
 import numpy as np
-import pytest
 
 import shapelex as sx
 
@@ -86,17 +84,14 @@ def make_incomplete() -> np.ndarray:
 
 
 class Given(NamedTuple):
-    """What a call is given beside the shapes; a set of shapes says its space itself."""
+    """What a call is given beside the shapes."""
 
     space: Any
-    dtype: Any = np.complex128
-    device: str = "cpu"
-    name: str = ""
+    name: str
 
 
 def of_codes(codes: Any, method: str = "auto") -> Results:
     """Return supports and weights, sorted for a beam: rounding decides in which order it finds a support."""
-    codes = codes.compute() if hasattr(codes, "compute") else codes
     support, coefs = codes.support, codes.coefs
     if "beam" in method:
         order = np.argsort(support, axis=1)
@@ -109,28 +104,21 @@ def of_path(path: Any) -> Results:
 
 
 def encoder(n_nonzero: int | None, method: str = "auto", **options: Any) -> Callable[[Any, Given], Results]:
-    def encode(X: Any, given: Given) -> Results:
-        atoms = make_atoms().astype(given.dtype)
-        codes = sx.encode(X, atoms, n_nonzero, method, space=given.space, device=given.device, **options)
-        return of_codes(codes, method)
-
-    return encode
+    settings = {"method": method, **options}
+    return lambda X, given: of_codes(sx.encode(X, make_atoms(), n_nonzero, space=given.space, **settings), method)
 
 
 def encode_path(X: Any, given: Given) -> Results:
-    atoms = make_atoms().astype(given.dtype)
-    options = {"path": True, "space": given.space, "device": given.device}
     return {
         f"{method} {name}": value
         for method in ("ormp", "omp")
-        for name, value in of_path(sx.encode(X, atoms, 3, method, **options)).items()
+        for name, value in of_path(sx.encode(X, make_atoms(), 3, method, path=True, space=given.space)).items()
     }
 
 
 def decode(X: Any, given: Given) -> Results:
-    atoms = make_atoms().astype(given.dtype)
-    codes = sx.encode(X, atoms, 2, space=given.space, device=given.device)
-    return {"configurations": sx.decode(codes, atoms), "dense": codes.toarray()}
+    codes = sx.encode(X, make_atoms(), 2, space=given.space)
+    return {"configurations": sx.decode(codes, make_atoms()), "dense": codes.toarray()}
 
 
 def distances(X: Any, given: Given) -> Results:
@@ -224,10 +212,7 @@ def retrieve(X: Any, given: Given) -> Results:
 
 
 def model_of(given: Given) -> Any:
-    path = FILES_0_1_0 / "ShapeDictionary.npz" if given.name == "closed landmarks" else FILES / f"{given.name}.npz"
-    model = sx.load(path).set_params(device=given.device)
-    model.atoms_ = model.atoms_.astype(given.dtype)
-    return model
+    return sx.load(FILES_0_1_0 / "ShapeDictionary.npz" if given.name == "closed landmarks" else FILES / "spline.npz")
 
 
 def model(X: Any, given: Given) -> Results:
@@ -260,10 +245,10 @@ def impute(X: Any, given: Given) -> Results:
 
 def missing(X: np.ndarray, given: Given) -> Results:
     """Return what shapes with missing landmarks give."""
-    incomplete = make_incomplete().astype(X.dtype)
+    incomplete = make_incomplete()
     shapes = sx.ShapeSet(incomplete, given.space, missing="allow")
     mask = np.isfinite(incomplete)
-    atoms = make_atoms().astype(given.dtype)
+    atoms = make_atoms()
     found = {
         "mean": sx.mean_shape(incomplete, space=given.space, missing="allow"),
         "aligned": sx.align_to_mean(incomplete, space=given.space, missing="allow"),
@@ -278,21 +263,20 @@ def missing(X: np.ndarray, given: Given) -> Results:
 
 def many_atoms(X: np.ndarray, given: Given) -> Results:
     """Return codes over 60 atoms of 20 landmarks."""
-    shapes, atoms = make_shapes(12, 60, 20).astype(given.dtype), make_atoms(60, 20).astype(given.dtype)
+    shapes, atoms = make_shapes(12, 60, 20), make_atoms(60, 20)
     found = {}
     for method in ("ormp", "omp", "beam", "polished beam"):
-        options = {"polish": method == "polished beam", "device": given.device}
+        options = {"polish": method == "polished beam"}
         codes = sx.encode(shapes, atoms, 4, method.removeprefix("polished "), **options)
         found |= {f"{method} {name}": value for name, value in of_codes(codes, method).items()}
-    if given.device == "cpu":  # "auto" is another search on devices
-        assert sx.encode(shapes, atoms, 4) == sx.encode(shapes, atoms, 4, "beam", width=8, polish=True)
+    assert sx.encode(shapes, atoms, 4) == sx.encode(shapes, atoms, 4, "beam", width=8, polish=True)
     return found
 
 
 def many_shapes(X: np.ndarray, given: Given) -> Results:
     """Return sums over more shapes than one block holds, and some of their codes."""
-    shapes, atoms = make_shapes(9000).astype(given.dtype), make_atoms().astype(given.dtype)
-    codes = sx.encode(shapes, atoms, 2, space=given.space, device=given.device)
+    shapes, atoms = make_shapes(9000), make_atoms()
+    codes = sx.encode(shapes, atoms, 2, space=given.space)
     model = model_of(given)
     return {
         "support": codes.support[::1000],
@@ -305,7 +289,7 @@ def many_shapes(X: np.ndarray, given: Given) -> Results:
 
 
 def resample(X: np.ndarray, given: Given) -> Results:
-    outlines = make_outlines().astype(given.dtype)
+    outlines = make_outlines()
     return {
         "closed": sx.resample(outlines, 11, closed=True),
         "open": sx.resample(outlines, 5, closed=False),
@@ -378,87 +362,25 @@ CALLS = {
 }
 
 
-def as_memmap(X: np.ndarray, space: Any, folder: Path) -> np.ndarray:
-    np.save(folder / "shapes.npy", X)
-    return np.load(folder / "shapes.npy", mmap_mode="r")
-
-
-def as_zarr(X: np.ndarray, space: Any, folder: Path) -> Any:
-    zarr = pytest.importorskip("zarr")
-    array = zarr.create_array(str(folder / "shapes.zarr"), shape=X.shape, chunks=(7, N_COORDINATES), dtype=X.dtype)
-    array[...] = X
-    return array
-
-
-def as_hdf5(X: np.ndarray, space: Any, folder: Path) -> Any:
-    h5py = pytest.importorskip("h5py")
-    return h5py.File(folder / "shapes.h5", "w").create_dataset("shapes", data=X, chunks=(9, N_COORDINATES))
-
-
-KINDS: dict[str, Callable[[np.ndarray, Any, Path], Any]] = {
-    "array": lambda X, space, folder: X,
-    "points": lambda X, space, folder: sx.to_points(X),
-    "set": lambda X, space, folder: sx.ShapeSet(X, space, missing="allow"),
-    "memory map": as_memmap,
-    "Zarr": as_zarr,
-    "HDF5": as_hdf5,
-    "list": lambda X, space, folder: [X[:10], X[10:]],
-    "stream": lambda X, space, folder: lambda: (X[start : start + 7] for start in range(0, len(X), 7)),
-    "Dask": lambda X, space, folder: da.from_array(X, chunks=(6, N_COORDINATES)),
-}
-
-
 class Case(NamedTuple):
     call: str
     space: str
-    kind: str = "array"
-    dtype: str = "complex128"
-    device: str = "cpu"
-
-    @property
-    def record(self) -> str:
-        """Name of the stored result, the same for all kinds, precisions and devices."""
-        return f"{self.call}/{self.space}"
 
     def shapes(self) -> np.ndarray:
-        """Return the shapes that the call is given, in double precision."""
         if self.call == "impute":
             return make_incomplete()
         if self.call in ("other models", "model", "sequence") and self.space == "closed landmarks":
             return sx.read(FILES_0_1_0 / "shapes.npz").configurations[:N_SHAPES]
         return make_outlines() if self.call in OUTLINES or self.call.startswith("register") else make_shapes()
 
-    def run(self, folder: Path) -> Results:
-        space, dtype = SPACES[self.space], np.dtype(self.dtype)
-        X = KINDS[self.kind](self.shapes().astype(dtype), space, folder)
-        return CALLS[self.call](X, Given(None if self.kind == "set" else space, dtype, self.device, self.space))
+    def run(self) -> Results:
+        return CALLS[self.call](self.shapes(), Given(SPACES[self.space], self.space))
 
 
 def cases() -> list[Case]:
-    """Return every case once; those on arrays in double precision on the CPU make the records."""
+    """Return every case once; ``test_matrix.py`` compares other kinds of input, precisions and devices."""
     found = [Case(call, space) for call in ENCODE | GEOMETRY | ROWS for space in SPACES]
     found += [Case(call, space) for call in OUTLINES | {"register in other ways": 0} for space in CLOSED]
     found += [Case("retrieve", "landmarks"), Case("retrieve", "open spline")]
     found += [Case(call, "closed landmarks") for call in MODELS | SINGLE_SPACE]
-    found += [Case("model", "spline"), Case("sequence", "spline")]
-    in_one_space = [case for case in found if case.space in ("closed landmarks", "spline")]
-    found += [case._replace(dtype="complex64") for case in in_one_space]
-    of_sets = ENCODE | GEOMETRY | MODELS | OUTLINES | {"impute": 0}
-    for kind in KINDS:
-        if kind != "array":
-            found += [
-                case._replace(kind=kind)
-                for case in in_one_space
-                if case.call in of_sets
-                and (case.space == "spline" or case.call == "impute")
-                and case.call != "sequence"
-                if case.call != "distances" or kind not in ("list", "stream")
-            ]
-    on_devices = [case for case in in_one_space if case.call in {*ENCODE, "model", "many atoms", "many shapes"}]
-    found += [
-        case._replace(device="torch", kind=kind, dtype=dtype)
-        for case in on_devices
-        for kind, dtype in (("array", "complex128"), ("array", "complex64"), ("set", "complex128"))
-        if kind == "array" or case.space == "spline"
-    ]
-    return list(dict.fromkeys(found))
+    return [*found, Case("model", "spline"), Case("sequence", "spline")]

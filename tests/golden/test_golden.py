@@ -14,11 +14,10 @@ from tests.golden.calls import FILES, cases
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
-TOLERANCES = {"complex128": 1e-10, "complex64": 1e-4}
-"""Largest difference by precision, relative to the largest number of an array."""
+TOLERANCE = 1e-10
+"""Largest difference, relative to the largest number of an array; some are computed in single precision."""
 
-SINGLE_PRECISION_PARTS = {"distances diffusion", "distances reciprocal"}
-"""Computed from features and height functions in single precision, whatever the input is."""
+SINGLE_PRECISION = {"distances diffusion": 1e-4, "distances reciprocal": 1e-4}
 
 
 @cache
@@ -42,15 +41,11 @@ def assert_equal_to_rounding(found, expected, tolerance, part):
 
 
 @pytest.mark.parametrize("case", cases(), ids="-".join)
-def test_call(case, tmp_path):
-    if case.device != "cpu":
-        pytest.importorskip("torch", reason="torch is not installed")
-    found = case.run(tmp_path)
-    expected = records()[case.record]
+def test_call(case):
+    found, expected = case.run(), records()["/".join(case)]
     assert list(found) == list(expected)
     for part, value in expected.items():
-        dtype = "complex64" if part in SINGLE_PRECISION_PARTS else case.dtype
-        assert_equal_to_rounding(found[part], value, TOLERANCES[dtype], part)
+        assert_equal_to_rounding(found[part], value, SINGLE_PRECISION.get(part, TOLERANCE), part)
 
 
 @pytest.fixture(scope="module")

@@ -142,13 +142,3 @@ def test_lists_of_results_and_their_scores(read, score, kept):
 )
 def test_bad_annotations(check_bad_record, segmentation, words):
     check_bad_record(document(segmentation, TRIANGLE), 1, rf"annotation 1 \(id 5\): .*{words}")
-
-
-@pytest.mark.realdata
-def test_real_annotations(data_folder):
-    shapes = sx.read(data_folder / "formats/coco/nuts_instances_coco.json", n_points=64)
-    assert len(shapes) == 165
-    assert set(shapes.labels) == {"date", "fig", "hazelnut"}
-    assert len(set(shapes.metadata["image"])) == 18
-    boxes = sx.read(data_folder / "formats/coco/boxes_as_polygons_coco.json")
-    np.testing.assert_array_equal(boxes[0], [218 - 448j, 440 - 448j, 440 - 609j, 218 - 609j])

@@ -100,7 +100,6 @@ class TestRoundTrip:
             assert {"points", "closed", "kind", "ids"} <= set(plain.files)
 
 
-@pytest.mark.filterwarnings("ignore:The dictionary still changed")
 def test_files_of_other_kinds_are_refused(tmp_path):
     path = sx.write(sx.ShapeSet([[0, 1, 1j]]), tmp_path / "newer.npz")
     with np.load(path) as file:

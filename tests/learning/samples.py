@@ -68,8 +68,3 @@ def clustered(n_rows=200, n_coordinates=10, seed=0):
     centers = random_rows(3, n_coordinates, seed)
     rows = centers[rng.integers(3, size=n_rows)] + 0.4 * random_rows(n_rows, n_coordinates, seed + 1)
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
-def fixed_code_loss(rows, codes, atoms, weights=None):
-    squares = np.linalg.norm(rows - codes.toarray() @ atoms, axis=1) ** 2
-    return float(squares.sum() if weights is None else weights @ squares)

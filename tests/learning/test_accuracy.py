@@ -36,12 +36,6 @@ def test_dictionaries_are_accurate_and_real(load_real, name, rmse, realism):
 
 
 @pytest.mark.realdata
-def test_effort_lowers_the_training_error(load_real):
-    _, _, rows, n_atoms, n_nonzero = load_case(load_real, "hands")
-    assert learn(rows, n_atoms, n_nonzero, effort=2, generator=0).rmse <= 0.0222
-
-
-@pytest.mark.realdata
 @pytest.mark.parametrize(
     ("name", "least", "most"), [("worms", 0.039, 0.042), ("hands", 0.024, 0.028), ("leaves", 0.064, 0.068)]
 )
@@ -55,16 +49,13 @@ def test_the_papers_algorithm_ends_where_the_paper_does(load_real, name, least, 
 
 
 @pytest.mark.realdata
-def test_single_precision_learns_as_well(load_real):
+@pytest.mark.parametrize(
+    ("dtype", "options", "most"),
+    [(complex, {}, 0.0222), (np.complex64, {}, 0.0245), (complex, {"distance": "partial"}, 0.0245),
+     (complex, {"distance": "geodesic"}, 0.0245)],
+)  # fmt: skip
+def test_effort_lowers_the_training_error_in_every_precision_and_distance(load_real, dtype, options, most):
     _, _, rows, n_atoms, n_nonzero = load_case(load_real, "hands")
-    found = learn(rows.astype(np.complex64), n_atoms, n_nonzero, effort=2, generator=0)
-    assert found.atoms.dtype == np.complex64
-    assert found.rmse <= 0.0245
-
-
-@pytest.mark.realdata
-@pytest.mark.parametrize("distance", ["partial", "geodesic"])
-def test_other_distances_on_real_shapes(load_real, distance):
-    _, _, rows, n_atoms, n_nonzero = load_case(load_real, "hands")
-    found = learn(rows, n_atoms, n_nonzero, distance=distance, effort=2, generator=0)
-    assert found.rmse <= 0.0245
+    found = learn(rows.astype(dtype), n_atoms, n_nonzero, effort=2, generator=0, **options)
+    assert found.atoms.dtype == dtype
+    assert found.rmse <= most

@@ -13,8 +13,6 @@ from shapelex.files.checkpoint_file import previous_path, read_checkpoint, write
 from shapelex.learning import checkpoint as checkpoint_module
 from tests.learning.samples import interrupt_when
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
 WAYS = {
     "plain": {"coder": "ormp", "init": "random"},
     "default": {"coder": "exact", "n_nonzero": 3},

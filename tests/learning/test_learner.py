@@ -82,18 +82,6 @@ def test_a_single_atom_is_the_mean_shape_of_the_distance(distance):
     assert min(gaps.values()) > 1e-3
 
 
-@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-def test_same_seed_same_bits_for_any_thread_count(dtype):
-    # Long enough that several threads start.
-    rows = clustered(4000, 12).astype(dtype)
-    options = {**QUICK, "max_iter": 4, "n_nonzero": 3, "n_swaps": 1, "generator": 7}
-    runs = [learn(rows, **options, n_threads=n_threads) for n_threads in (1, 2, 3)]
-    assert runs[0].atoms.dtype == dtype
-    for other in runs[1:]:
-        np.testing.assert_array_equal(runs[0].atoms, other.atoms)
-        np.testing.assert_array_equal(runs[0].curve, other.curve)
-
-
 @pytest.mark.parametrize("distance", ["full", "partial"])
 @pytest.mark.parametrize("tie", [None, 0])
 def test_weights_count_copies_and_their_unit_does_not_matter(distance, tie):

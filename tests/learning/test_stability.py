@@ -151,34 +151,37 @@ def test_too_few_distinct_shapes(small, tmp_path, n_distinct, n_copies, n_missin
     assert (loaded.is_known, loaded.n_shapes) == (False, n_distinct * n_copies)
 
 
-@pytest.mark.parametrize("kind", ["list", "function", "dask", "missing", "batches", "weights", "init"])
-def test_kinds_of_input(small, kind):
-    Z = small @ [1, 1j]
-    options, fit_options, given = {}, {}, Z
-    if kind == "list":
-        given = [Z[:25], Z[25:]]
-    elif kind == "function":
-        given = lambda: iter([Z[:25], Z[25:]])  # noqa: E731
-    elif kind == "dask":
-        given = pytest.importorskip("dask.array").from_array(Z, chunks=(30, -1))
-    elif kind == "missing":
-        holes = Z.copy()
-        holes[::5, 2] = np.nan
-        given = sx.ShapeSet(holes, missing="allow")
-    elif kind == "batches":
-        options = {"batch_size": 15, "max_iter": 3}
-    elif kind == "weights":
-        fit_options = {"sample_weight": np.arange(60) % 3}
-    else:
-        options = {"init": Z[:4]}
+def with_holes(Z):
+    holes = Z.copy()
+    holes[::5, 2] = np.nan
+    return sx.ShapeSet(holes, missing="allow")
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "n_shapes"),
+    [
+        (lambda Z: [Z[:25], Z[25:]], {}, 60),
+        (lambda Z: lambda: iter([Z[:25], Z[25:]]), {}, 60),
+        (lambda Z: pytest.importorskip("dask.array").from_array(Z, chunks=(30, -1)), {}, 60),
+        (with_holes, {}, 60),
+        (lambda Z: Z, {"batch_size": 15, "max_iter": 3}, 60),
+        (lambda Z: Z, {"init": [0, 1, 2, 3]}, 60),
+        (lambda Z: Z, {"sample_weight": np.arange(60) % 3}, 40),
+    ],
+)
+def test_kinds_of_input(small, make, options, n_shapes):
+    Z, options = small @ [1, 1j], dict(options)
+    weights = options.pop("sample_weight", None)
+    if "init" in options:
+        options["init"] = Z[options["init"]]
     model = sx.ShapeDictionary(4, 2, **{"random_state": 0, "tol": 1e-2, "n_swaps": 5} | options)
-    found = model.fit(given, **fit_options).stability_
-    assert found.n_shapes == (40 if kind == "weights" else 60)
+    X = make(Z)
+    found = model.fit(X, sample_weight=weights).stability_
+    assert found.n_shapes == n_shapes
     assert np.isfinite(found.distances).all()
-    if kind in ("list", "function", "dask"):
-        np.testing.assert_allclose(
-            found.distances, fit(Z, tol=1e-2, n_swaps=5).stability_.distances, rtol=1e-3, atol=1e-3
-        )
+    if not options and weights is None and not isinstance(X, sx.ShapeSet):
+        expected = fit(Z, tol=1e-2, n_swaps=5).stability_.distances
+        np.testing.assert_allclose(found.distances, expected, rtol=1e-3, atol=1e-3)
 
 
 def test_an_interruption_keeps_the_sample(small, monkeypatch):

@@ -194,7 +194,6 @@ FAILURES = {
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a shell")
 @pytest.mark.parametrize("script", FAILURES)
 def test_movie_that_ffmpeg_could_not_write_leaves_the_older_one(tmp_path, crawl, monkeypatch, script) -> None:
-    pytest.importorskip("imageio_ffmpeg")
     number, reason = FAILURES[script]
     program = tmp_path / "ffmpeg"
     program.write_text(f"#!/bin/sh\n{script}\n")
@@ -212,7 +211,6 @@ def test_movie_that_ffmpeg_could_not_write_leaves_the_older_one(tmp_path, crawl,
 
 @pytest.mark.parametrize("suffix", [".gif", ".mp4"])
 def test_error_of_the_disk_names_the_movie(tmp_path: Path, crawl: Any, suffix: str, size_limit: Any) -> None:
-    pytest.importorskip("imageio_ffmpeg")
     path = tmp_path / f"worm{suffix}"
     with size_limit(4096), pytest.raises(OSError, match="worm") as caught:
         save_movie(path, crawl[0][:3], crawl[1][:3], crawl[2])

@@ -18,15 +18,10 @@ from shapelex.plotting import (
 )
 from shapelex.plotting.curves import curve_parameters
 from tests.plotting.conftest import check_text_is_apart, drawn, form, labels, make_blobs, marks, numbers
+from tests.strategies import random_configurations
 
 Z, SPACE = make_blobs()
 T = curve_parameters(SPACE)
-
-
-def _random(space, n_shapes=1, seed=0):
-    rng = np.random.default_rng(seed)
-    shape = (n_shapes, space.n_coordinates)
-    return rng.normal(size=shape) + 1j * rng.normal(size=shape)
 
 
 def turn_of(curve, expected):
@@ -35,7 +30,7 @@ def turn_of(curve, expected):
 
 
 def test_the_curve_is_that_of_the_space(curve_space, ax):
-    z = _random(curve_space)[0]
+    z = random_configurations(curve_space, 1, 0)[0]
     (curve,) = drawn(plot_shape(z, curve_space, ax=ax))
     t = np.linspace(0, 1, len(curve))
     np.testing.assert_allclose(curve, curve_space.sample(z, t), atol=1e-12)
@@ -49,7 +44,7 @@ POINTS = [(sx.Landmarks(6), 6), (sx.Landmarks(6, closed=True), 6), (sx.BSpline(7
 
 @pytest.mark.parametrize(("space", "n_marks"), POINTS, ids=str)
 def test_points_are_the_points_of_the_space(space, n_marks, ax):
-    z = _random(space)[0]
+    z = random_configurations(space, 1, 0)[0]
     (found,) = marks(plot_shape(z, space, points=True, ax=ax))
     np.testing.assert_array_equal(found, z[:n_marks])
     if isinstance(space, sx.Landmarks):

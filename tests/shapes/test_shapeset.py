@@ -246,14 +246,12 @@ def test_a_set_is_not_used_in_another_space(use):
             use(make_set(other), space=space)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_cross_validation_takes_the_space_of_a_set():
     shapes = make_set(CURVES)
     expected = cross_val_score(sx.ShapeDictionary(**QUICK, space=CURVES), shapes.configurations, cv=3)
     np.testing.assert_array_equal(cross_val_score(sx.ShapeDictionary(**QUICK), shapes, cv=3), expected)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_sets_in_two_spaces_are_refused():
     splines, landmarks = make_set(CURVES), make_set(sx.Landmarks(6))
     model = sx.ShapeDictionary(4, 2, max_iter=2, random_state=0).fit(splines)

@@ -174,10 +174,7 @@ PARTS = [
 ]
 LARGE = [
     ("g ** 99999999", "from 1 to 6 as exponents of 1 term, got 99999999"),
-    (
-        f"C(k, levels={list(range(200))}):C(k + 1, levels={list(range(200))})",
-        "at most 10,000 columns, got 40,001",
-    ),
+    (f"C(k, levels={list(range(200))}):C(k + 1, levels={list(range(200))})", "at most 10,000 columns, got 40,001"),
     (f"bs(x, knots={dict.fromkeys(range(70), 0)})", "only numbers, text and lists of them"),
     ("(g * h * x * size) ** 5", "from 1 to 4 as exponents of 15 terms, got 5"),
     ("g ** 2 ** 3", "got an expression; for the power of a variable, write I.x "),
