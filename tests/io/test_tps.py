@@ -73,7 +73,7 @@ def test_keys_and_comments(read):
 
 
 def test_scale_of_every_record_is_applied_and_that_of_some_is_refused(read, tmp_path):
-    (note,) = read(PLAIN * 2).notes
+    (note,) = read(PLAIN + PLAIN.replace("wing 1", "wing 2")).notes
     assert "2 of 2 records: their coordinates were multiplied by SCALE" in note
     assert "scale=ignore" in note
     for other in ("SCALE=\n", "SCALE=0\n", "SCALE=-1\n", "SCALE=nan\n", "SCALE=two\n", ""):
