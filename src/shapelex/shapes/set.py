@@ -1,6 +1,6 @@
 """A set of shapes: configurations in memory or elsewhere, their space, and what is known of each shape."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,8 +18,7 @@ from shapelex.shapes.opening import choose_space, open_storage
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.storage import ArrayShapes, Shapes
 from shapelex.shapes.study import Units, check_roles, find_units, join_roles, study_of
-from shapelex.shapes.summary import Summary
-from shapelex.shapes.thumbnails import html_text, html_with_thumbnails
+from shapelex.shapes.summary import Summary, html_text, html_with_thumbnails
 from shapelex.spaces import Landmarks, Space
 from shapelex.spaces.base import row_norms
 
@@ -657,14 +656,6 @@ def _join_sets(parts: Sequence[ShapeSet], *, series_go_on: bool) -> ShapeSet:
 def join_blocks(blocks: Sequence[ShapeSet]) -> ShapeSet:
     """Return neighboring blocks of one set as one; unlike those of different sets, their time series go on."""
     return blocks[0] if len(blocks) == 1 else _join_sets(blocks, series_go_on=True)
-
-
-def description_columns(shapes: ShapeSet, is_known: Callable[[str], bool] = lambda _: False) -> dict[str, Column]:
-    """Return the data of each shape other than its coordinates, as named columns.
-
-    The names of metadata that are known as something else begin with ``meta``.
-    """
-    return dict(shapes.columns.described(is_known))
 
 
 def fold_groups(X: Any, groups: Any, classes: Any = None) -> Any:
