@@ -78,7 +78,7 @@ def measure(X: Any, space: Space | None = None) -> "pd.DataFrame":
     import pandas as pd
 
     shapes = as_set(X, space)
-    names, parts, ids = _CLOSED if shapes.closed else _OPEN, [], []
+    names, parts = _CLOSED if shapes.closed else _OPEN, []
     n_points = shapes.space.n_coordinates
     if not isinstance(shapes.space, Landmarks):
         n_points = max(_LEAST_SAMPLES, 4 * n_points)
@@ -91,10 +91,10 @@ def measure(X: Any, space: Space | None = None) -> "pd.DataFrame":
         if is_whole.any():
             measured = _measure_outlines if shapes.closed else _measure_curves
             found[is_whole] = measured(points[is_whole])
-        parts.append(found * unit_lengths(block)[0][:, None] ** np.array([_POWERS.get(name, 0) for name in names]))
-        ids.append(block.ids)
-    table = pd.DataFrame(np.concatenate(parts), columns=list(names), index=pd.Index(np.concatenate(ids), name="id"))
-    _, unit, remarks = unit_lengths(shapes)
+        parts.append(found)
+    lengths, unit, remarks = unit_lengths(shapes)
+    measures = np.concatenate(parts) * lengths[:, None] ** np.array([_POWERS.get(name, 0) for name in names])
+    table = pd.DataFrame(measures, columns=list(names), index=pd.Index(shapes.ids, name="id"))
     table.attrs |= {"unit": unit, "remarks": remarks}
     return table
 

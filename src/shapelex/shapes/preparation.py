@@ -11,7 +11,7 @@ import numpy as np
 
 from shapelex._typing import ComplexArray
 from shapelex.exceptions import PreparationError
-from shapelex.shapes.columns import read_only_view
+from shapelex.spaces.base import read_only
 
 RESAMPLINGS = {
     "as given": "the points of the file as they are",
@@ -66,7 +66,7 @@ class Preparation:
     def __post_init__(self) -> None:
         if self.mean is not None:
             # The same numbers as in a file, whatever the precision of the shapes.
-            object.__setattr__(self, "mean", read_only_view(np.array(self.mean, dtype=np.complex128)))
+            object.__setattr__(self, "mean", read_only(np.array(self.mean, dtype=np.complex128)))
 
     @property
     def is_registered(self) -> bool:
