@@ -15,7 +15,6 @@ from shapelex.exceptions import CodesError
 from shapelex.kernels.statistics import reconstruct_batch
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.summary import html_text
-from shapelex.spaces.base import read_only
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,8 +132,10 @@ class SparseCodes:
         self._store(support, coefs, n_atoms)
 
     def _store(self, support: IntArray, coefs: ComplexArray, n_atoms: int) -> None:
-        for name, value in (("support", support), ("coefs", coefs), ("n_atoms", n_atoms)):
-            object.__setattr__(self, name, read_only(value))
+        for name, array in (("support", support.view()), ("coefs", coefs.view())):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        object.__setattr__(self, "n_atoms", n_atoms)
 
     @classmethod
     def _from_coder(cls, support: IntArray, coefs: ComplexArray, n_atoms: int) -> "SparseCodes":
