@@ -163,7 +163,7 @@ def _describe_shapes(file: str, screen: Screen) -> tuple[list[str], dict[str, An
 
     stored = open_if_large(file)
     shapes: Any = stored or read_complete_shapes(file, screen, missing="allow")
-    summary = Summary(shapes.blocks())
+    summary = Summary(shapes)
     labels = sorted(summary.labels) if summary.labels else None
     facts = {"holds": "shapes", "n_shapes": len(shapes), "space": repr(shapes.space), "closed": shapes.closed,
              "preparation": None if shapes.preparation is None else str(shapes.preparation)}  # fmt: skip

@@ -577,7 +577,7 @@ class ShapeSet:
             A few lines: the number of shapes, their space, labels, time series, missing landmarks, directions of
             outlines, and the notes.
         """
-        return str(Summary(self.blocks()))
+        return str(Summary(self))
 
     def plot(self, color: Any = None, *, overlay: bool = False, max_shapes: int | None = None, **options: Any) -> Any:
         """Draw the shapes side by side, or over each other, colored by a column.
