@@ -29,7 +29,6 @@ def run(job: tuple[str, str]) -> None:
         sx.decode(codes, many.astype(dtype))
     elif name == "geometry":
         sx.pairwise_distances(rows)
-        sx.measure(rows, space)
         sx.register(rows, space)
         sx.OutlineConvolutions(random_state=0).fit_transform(rows)
         sx.retrieve(rows, rows, 2, space, rerank="diffusion")

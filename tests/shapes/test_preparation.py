@@ -7,7 +7,8 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import PreparationError, ShapeInputError
-from shapelex.shapes.preparation import UNRECORDED, Preparation, preparation_of_header, preparation_to_json
+from shapelex.files.archive import preparation_of_header, preparation_to_json
+from shapelex.shapes.preparation import UNRECORDED, Preparation
 
 SPACE = sx.Landmarks(5, closed=True)
 OUTLINE = np.array([0, 2, 3 + 1j, 1 + 2j, 1j])

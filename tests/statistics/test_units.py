@@ -6,7 +6,6 @@ import pytest
 import shapelex as sx
 from shapelex import statistics as st
 from shapelex.exceptions import ParameterTypeError, ShapeInputError
-from shapelex.shapes.summary import Summary
 
 
 def make_cells(seed, n_units=12, n_shapes=8, effect=0.0):
@@ -41,7 +40,6 @@ def test_roles_follow_rules_and_can_be_given():
     assert tracks.study["unit"] == "sequence"
     np.testing.assert_array_equal(np.bincount(tracks.units().numbers), [50, 44, 1, 1])
     assert "96 shapes from 4 time series" in tracks.summary()
-    assert "96 shapes from 4 time series" in str(Summary(tracks.blocks(7)))
     with pytest.raises(ShapeInputError, match="did you mean 'treatment'"):
         cells.replace(roles={"unit": "treatmen"})
     with pytest.raises(ShapeInputError, match="the unit of the study is 'image'"):

@@ -18,7 +18,7 @@ from shapelex.geometry.measures import unit_lengths
 from shapelex.sequences import register_sequence
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import Column
-from shapelex.shapes.set import as_set, description_columns
+from shapelex.shapes.set import as_set
 from shapelex.spaces import Landmarks, Space
 from shapelex.statistics import outliers
 
@@ -288,7 +288,7 @@ def _look_at_objects(shapes: ShapeSet) -> Iterator[Finding]:
 
 def _look_at_groups(shapes: ShapeSet) -> Iterator[Finding]:
     """Look for groups whose names differ only by case or spaces."""
-    for name, column in description_columns(shapes).items():
+    for name, column in shapes.columns.described().items():
         if name == "id" or column.dtype.kind != "U":
             continue
         values = np.unique(column)

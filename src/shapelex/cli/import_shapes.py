@@ -207,8 +207,8 @@ def import_shapes(
         run = record_run(seed, (*inputs, *(one for one in (like, labels) if one is not None), *lists))
         with screen.progress("writing"):
             write_shapes(shapes, target, run, raw_cells=raw_cells)
-        summary = Summary(shapes.blocks())
         checked = shapes if isinstance(shapes, sx.ShapeSet) else sx.open_shapes(target)
+        summary = Summary(checked)
     screen.say(str(summary))
     say_findings(checked, out, screen, sizes_count=True)
     screen.wrote(target)

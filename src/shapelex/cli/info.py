@@ -72,8 +72,8 @@ def _describe_drawing(path: Path, run: dict[str, Any]) -> tuple[list[str], dict[
 def _describe_model(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
     """Describe a model by its file alone: the estimator itself would need scikit-learn and numba."""
     from shapelex.exceptions import ModelFileError, reason_of
+    from shapelex.files.archive import preparation_of_header
     from shapelex.files.model_file import read_model
-    from shapelex.shapes.preparation import preparation_of_header
 
     model = read_model(file)
     lines = [f"{model.kind} in {model.space!r}"]
@@ -163,7 +163,7 @@ def _describe_shapes(file: str, screen: Screen) -> tuple[list[str], dict[str, An
 
     stored = open_if_large(file)
     shapes: Any = stored or read_complete_shapes(file, screen, missing="allow")
-    summary = Summary(shapes.blocks())
+    summary = Summary(shapes)
     labels = sorted(summary.labels) if summary.labels else None
     facts = {"holds": "shapes", "n_shapes": len(shapes), "space": repr(shapes.space), "closed": shapes.closed,
              "preparation": None if shapes.preparation is None else str(shapes.preparation)}  # fmt: skip

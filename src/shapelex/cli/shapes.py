@@ -137,13 +137,11 @@ def reading_options(space: "Space", preparation: Any) -> dict[str, Any]:
 
 def leave_out_like(shapes: Any, preparation: Any, source: str, screen: Screen) -> Any:
     """Return a set without the kinds of objects of masks that were left out of the one that it is prepared like."""
-    from shapelex.shapes.preparation import left_out_rows
-
     kinds = () if preparation is None else preparation.left_out
     if not kinds:
         return shapes
     n_all = shapes.shape[0]
-    shapes = select_shapes(shapes, lambda part: ~left_out_rows(part, kinds))
+    shapes = select_shapes(shapes, lambda part: ~_left_out_rows(part, kinds))
     n_left_out = n_all - shapes.shape[0]
     if n_left_out == n_all:
         raise CommandError(f"All {n_all} shapes are objects that were left out of {source}: none is left.")
@@ -152,6 +150,21 @@ def leave_out_like(shapes: Any, preparation: Any, source: str, screen: Screen) -
     told = f"{n_left_out} of {n_all} shapes left out, as in {source}: objects of masks ({', '.join(kinds)}=drop)"
     screen.say(told)
     return shapes.replace(preparation=replace(shapes.preparation, left_out=kinds), notes=(*shapes.notes, told))
+
+
+def _left_out_rows(shapes: Any, left_out: Sequence[str]) -> Any:
+    """Return which shapes of a set are objects of masks of the kinds that were left out of another set."""
+    import numpy as np
+
+    from shapelex.io.contours import has_hole
+
+    found = np.zeros(len(shapes), dtype=bool)
+    columns = {"border": ("touches_border",), "holes": ("hole_area", "area")}
+    for kind in left_out:
+        if set(columns[kind]) <= set(shapes.metadata):
+            values = [np.asarray(shapes.metadata[name][:]) for name in columns[kind]]
+            found |= values[0] == 1 if kind == "border" else has_hole(*values)
+    return found
 
 
 def is_registered(shapes: Any) -> bool:

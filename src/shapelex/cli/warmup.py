@@ -54,7 +54,6 @@ def precompile(dtypes: "Sequence[type[np.complexfloating]]", tell: Tell = lambda
             tell(n_done / n_all, f"compiling geometry, {np.dtype(dtype).name}")
             rows = shapes.astype(dtype)
             sx.pairwise_distances(rows)
-            sx.measure(rows, sx.Landmarks(8, closed=True))
             sx.register(rows, sx.Landmarks(8, closed=True))
             sx.OutlineConvolutions(random_state=0).fit_transform(rows)
             sx.retrieve(rows, rows, 2, sx.Landmarks(8, closed=True), rerank="diffusion")

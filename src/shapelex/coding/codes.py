@@ -14,8 +14,7 @@ from shapelex._validation import as_configurations, check_choice, check_count, n
 from shapelex.exceptions import CodesError
 from shapelex.kernels.statistics import reconstruct_batch
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.set import description_columns
-from shapelex.shapes.thumbnails import html_text
+from shapelex.shapes.summary import html_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +28,7 @@ OWN_COLUMNS = re.compile(r"error|n_used|n_atoms|(atom|modulus|angle)_a?\d+")
 
 def shape_columns(shapes: ShapeSet) -> dict[str, Any]:
     """Return what is known of shapes as named columns; names that codes have themselves begin with ``meta``."""
-    return description_columns(shapes, lambda name: OWN_COLUMNS.fullmatch(name) is not None)
+    return dict(shapes.columns.described(lambda name: OWN_COLUMNS.fullmatch(name) is not None))
 
 
 def code_columns(

@@ -19,7 +19,8 @@ from shapelex.coding.coders import CodedBlock, Coding, as_rows, check_nonzero, r
 from shapelex.coding.codes import CodePath, SparseCodes, decode
 from shapelex.coding.cpu import RowCoder, count_threads, run_blocks
 from shapelex.coding.torch.device_coder import DeviceCoder, DeviceWhitening
-from shapelex.exceptions import CoordinateCountError, NonFiniteError, ShapeInputError, UnsupportedBySpaceError
+from shapelex.exceptions import CoordinateCountError, NonFiniteError, ShapeInputError
+from shapelex.geometry.missing import check_landmarks
 from shapelex.shapes.opening import as_shapes
 from shapelex.shapes.storage import ArrayShapes, Block, Shapes
 from shapelex.spaces import Landmarks, Space
@@ -317,11 +318,7 @@ def _code_on_device(
 
 def encode_masked(shapes: Shapes, mask: ArrayLike, coding: Coding) -> SparseCodes:
     """Code shapes from the landmarks that `mask` says are present; see :func:`shapelex.encode`."""
-    if not isinstance(shapes.space, Landmarks):
-        raise UnsupportedBySpaceError(
-            f"mask says which landmarks are present, but the space is {shapes.space}, whose coefficients hang "
-            "together: fit the curve to the points that are there, by space.fit(points, t)."
-        )
+    check_landmarks(shapes.space, "mask leaves out")
     present = np.atleast_2d(np.asarray(mask))
     if present.dtype != bool:
         raise ShapeInputError(

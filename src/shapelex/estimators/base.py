@@ -35,7 +35,7 @@ from shapelex.shapes import ShapeSet
 from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.shapes.preparation import Preparation
 from shapelex.shapes.storage import Shapes
-from shapelex.shapes.thumbnails import html_with_thumbnails
+from shapelex.shapes.summary import html_with_thumbnails
 from shapelex.spaces import Space
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from numpy.lib import format as npy
 
 from shapelex.exceptions import UnsupportedBySpaceError
 from shapelex.files.guards import check_regular
+from shapelex.shapes.preparation import FLAGS, LEFT_OUT, RESAMPLINGS, UNRECORDED, Preparation
 from shapelex.shapes.storage import are_characters
 from shapelex.spaces import BSpline, CustomSpace, HermiteSpline, Landmarks, Space
 
@@ -171,6 +172,40 @@ def build_space(description: Mapping[str, Any], arrays: Arrays) -> Space:
         return _SPACES[name](**arguments)
     except (TypeError, ValueError, KeyError) as error:
         raise ValueError(f"its space cannot be built ({error})") from error
+
+
+def preparation_to_json(preparation: Preparation | None) -> dict[str, Any]:
+    """Return the entry of a file's header that :func:`preparation_of_header` reads; none for an unrecorded one."""
+    if preparation is None:
+        return {"preparation": None}
+    return {"preparation": preparation.to_json()} if preparation.is_recorded else {}
+
+
+def preparation_of_header(header: Any, n_coordinates: int) -> Preparation | None:
+    """Return the preparation in the header of a file; raise ValueError where it is damaged."""
+    if "preparation" not in header:
+        return UNRECORDED
+    value = header["preparation"]
+    if value is None:
+        return None
+    try:
+        resampling, registration = value["resampling"], value["registration"]
+        if resampling is not None and resampling not in RESAMPLINGS:
+            raise ValueError(f"resampling {resampling!r} is not known")
+        left_out = tuple(value.get("left_out", ()))
+        if not set(left_out) <= set(LEFT_OUT):
+            raise ValueError(f"left_out {left_out!r} is not known")
+        if registration is None:
+            return Preparation(resampling, left_out=left_out)
+        flags = {name: registration[name] for name in FLAGS}
+        points = np.array(registration["mean"], dtype=np.float64)
+        if points.shape != (n_coordinates, 2) or not np.isfinite(points).all():
+            raise ValueError(f"its mean must be {n_coordinates} finite points, got shape {points.shape}")
+        if not all(isinstance(flag, bool) for flag in flags.values()):
+            raise ValueError(f"{', '.join(FLAGS)} must be true or false")
+    except (TypeError, KeyError, ValueError) as error:
+        raise ValueError(f"its preparation is damaged ({error})") from error
+    return Preparation(resampling, points[:, 0] + 1j * points[:, 1], **flags, left_out=left_out)
 
 
 def _stored_members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:

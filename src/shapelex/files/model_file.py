@@ -19,13 +19,14 @@ from shapelex.files.archive import (
     build_space,
     check_header,
     describe_space,
+    preparation_of_header,
+    preparation_to_json,
     read_archive,
     write_archive,
 )
 from shapelex.files.atomic import check_replaceable, write_atomically
 from shapelex.files.provenance import installed_versions
 from shapelex.files.schema import Count, Fields, Part, Schema
-from shapelex.shapes.preparation import preparation_of_header, preparation_to_json
 from shapelex.spaces import Space
 
 FORMAT_NAME = "shapelex model"

@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex.geometry.distances import row_distances
-from shapelex.shapes.thumbnails import html_text
+from shapelex.shapes.summary import html_text
 
 if TYPE_CHECKING:
     import pandas as pd

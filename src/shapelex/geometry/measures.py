@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+from scipy.spatial.distance import pdist
 
 from shapelex._typing import ComplexArray, FloatArray
-from shapelex.kernels.hulls import hull_measures_batch
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.set import as_set
 from shapelex.spaces import Landmarks, Space
@@ -77,7 +78,7 @@ def measure(X: Any, space: Space | None = None) -> "pd.DataFrame":
     import pandas as pd
 
     shapes = as_set(X, space)
-    names, parts, ids = _CLOSED if shapes.closed else _OPEN, [], []
+    names, parts = _CLOSED if shapes.closed else _OPEN, []
     n_points = shapes.space.n_coordinates
     if not isinstance(shapes.space, Landmarks):
         n_points = max(_LEAST_SAMPLES, 4 * n_points)
@@ -90,10 +91,10 @@ def measure(X: Any, space: Space | None = None) -> "pd.DataFrame":
         if is_whole.any():
             measured = _measure_outlines if shapes.closed else _measure_curves
             found[is_whole] = measured(points[is_whole])
-        parts.append(found * unit_lengths(block)[0][:, None] ** np.array([_POWERS.get(name, 0) for name in names]))
-        ids.append(block.ids)
-    table = pd.DataFrame(np.concatenate(parts), columns=list(names), index=pd.Index(np.concatenate(ids), name="id"))
-    _, unit, remarks = unit_lengths(shapes)
+        parts.append(found)
+    lengths, unit, remarks = unit_lengths(shapes)
+    measures = np.concatenate(parts) * lengths[:, None] ** np.array([_POWERS.get(name, 0) for name in names])
+    table = pd.DataFrame(measures, columns=list(names), index=pd.Index(shapes.ids, name="id"))
     table.attrs |= {"unit": unit, "remarks": remarks}
     return table
 
@@ -135,10 +136,7 @@ def _measure_outlines(points: ComplexArray) -> FloatArray:
     crossed = (points.conj() * following).imag
     signed = crossed.sum(axis=1) / 2
     area = np.abs(signed)
-    hulls = np.empty((len(points), 4))
-    order = np.argsort(points, axis=1)
-    sorted_points = np.take_along_axis(points, order, axis=1)
-    hull_measures_batch(sorted_points.view(np.float64).reshape(*points.shape, 2), hulls)
+    hulls = np.array([_measure_hull(outline) for outline in points])
     center = (crossed * (points + following)).sum(axis=1) / (6 * signed)
     square = (crossed * (points**2 + points * following + following**2)).sum(axis=1) / (12 * signed) - center**2
     moduli = np.abs(points) ** 2 + (points.conj() * following).real + np.abs(following) ** 2
@@ -152,12 +150,25 @@ def _measure_outlines(points: ComplexArray) -> FloatArray:
         np.sqrt(1 - short / long),
         area / hulls[:, 0],
         hulls[:, 1] / perimeter,
-        hulls[:, 2],
-        hulls[:, 3],
+        *hulls[:, 2:].T,
         curvature,
         bending,
     )
     return np.column_stack(columns)
+
+
+def _measure_hull(outline: ComplexArray) -> tuple[float, float, float, float]:
+    """Return area and perimeter of the convex hull, and its largest and smallest width."""
+    try:
+        hull = ConvexHull(outline.view(np.float64).reshape(-1, 2))
+    except (QhullError, ValueError):
+        # Points on a line: the hull is the way from one end to the other, and back.
+        end = outline[np.argmax(np.abs(outline - outline[0]))]
+        length = float(np.abs(outline - end).max())
+        return 0.0, 2 * length, length, 0.0
+    corners = hull.points[hull.vertices]
+    beyond = hull.equations[:, :2] @ corners.T + hull.equations[:, 2:]
+    return hull.volume, hull.area, float(pdist(corners).max()), -float(beyond.min(axis=1).max())
 
 
 def _measure_curves(points: ComplexArray) -> FloatArray:

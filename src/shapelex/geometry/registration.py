@@ -18,8 +18,7 @@ from shapelex.geometry.distances import row_distances
 from shapelex.geometry.means import full_mean, turned_along
 from shapelex.shapes.opening import read_configurations
 from shapelex.shapes.preparation import Preparation
-from shapelex.shapes.summary import counted
-from shapelex.shapes.thumbnails import html_text, html_with_thumbnails
+from shapelex.shapes.summary import counted, html_text, html_with_thumbnails
 from shapelex.spaces import Landmarks, Space
 
 # Coordinates of the shapes that are worked on at a time: 4 MB.

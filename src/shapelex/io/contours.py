@@ -27,7 +27,7 @@ from shapelex.exceptions import (
 from shapelex.geometry.resampling import resample_polyline
 from shapelex.io.assembly import fit_curves
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.preparation import Preparation, has_hole
+from shapelex.shapes.preparation import Preparation
 from shapelex.shapes.summary import signed_areas
 from shapelex.spaces import Landmarks, Space
 
@@ -39,6 +39,8 @@ SPECK_SHARE = 0.05
 _DUST = 10
 # Pixels that are counted, compared or numbered at a time, so that temporary arrays stay small.
 BLOCK_PIXELS = 2**20
+# Holes of more pixels than these, or of a larger part of the area, are more than stray pixels.
+_MOST_STRAY, _STRAY_SHARE = 10, 0.05
 # The boxes around objects cover an image a few times over; in noise, once for each object.
 _MAX_OVERLAP = 300
 _MAX_OBJECTS = 1_000_000
@@ -54,6 +56,11 @@ _HOLES = (
 )
 _TOUCHING = "{} at the border of the image kept, perhaps cut off; the option border=drop leaves them out."
 _IN_PARTS = "{} in several parts, of which the largest was outlined; the columns n_parts and lost_area tell which."
+
+
+def has_hole(hole_area: Any, area: Any) -> Any:
+    """Tell whether the holes of objects are more than a few stray pixels."""
+    return (hole_area >= _MOST_STRAY) | (hole_area > _STRAY_SHARE * area)
 
 
 @dataclass(frozen=True)

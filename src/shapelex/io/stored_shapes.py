@@ -11,11 +11,16 @@ import numpy as np
 from shapelex._typing import ComplexArray
 from shapelex._validation import check_count
 from shapelex.exceptions import ShapeFileError, UnsupportedBySpaceError
-from shapelex.files.archive import build_space, check_header, describe_space
+from shapelex.files.archive import (
+    build_space,
+    check_header,
+    describe_space,
+    preparation_of_header,
+    preparation_to_json,
+)
 from shapelex.files.atomic import is_zarr_folder, real_path, recover
 from shapelex.io.file_list import PathLike, check_not_empty
 from shapelex.io.registry import FORMATS, find_format
-from shapelex.shapes.preparation import preparation_of_header, preparation_to_json
 from shapelex.shapes.set import ShapeSet
 from shapelex.shapes.storage import FileShapes, chunk_rows
 

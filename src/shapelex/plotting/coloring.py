@@ -14,7 +14,6 @@ from shapelex.plotting.palette import CATEGORY_COLORS, CYCLE, DASHES, GRAY
 from shapelex.plotting.style import cycle_colors, text_size
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import Column, column_from_values
-from shapelex.shapes.set import description_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,7 +100,7 @@ def column_of(shapes: Any, color: Any, n_shapes: int) -> tuple[Column, str] | No
                 f"shape {values.shape}."
             )
         return column_from_values(values.tolist()), str(getattr(color, "name", None) or "")
-    columns = dict(description_columns(shapes)) if isinstance(shapes, ShapeSet) else {}
+    columns = dict(shapes.columns.described()) if isinstance(shapes, ShapeSet) else {}
     if color in columns:
         return columns[color], color
     if is_color_like(color):

@@ -25,7 +25,7 @@ from shapelex.selection.comparison import check_counts
 from shapelex.selection.tables import PRECISION, AtomStability, ErrorSurface, Progress, Row, collect
 from shapelex.shapes.opening import read_configurations
 from shapelex.shapes.set import fold_groups
-from shapelex.shapes.thumbnails import html_text
+from shapelex.shapes.summary import html_text
 from shapelex.spaces import Space
 
 DEFAULT_SIZES = (3, 4, 6, 8, 11, 15, 20)

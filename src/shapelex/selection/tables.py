@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from shapelex.shapes.thumbnails import html_text
+from shapelex.shapes.summary import html_text
 
 logger = logging.getLogger("shapelex")
 

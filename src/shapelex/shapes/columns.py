@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, repeat
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +11,9 @@ from shapelex._typing import ArrayLike, FloatArray, IntArray
 from shapelex._validation import name_rows
 from shapelex.exceptions import ShapeInputError
 from shapelex.shapes.storage import FileArray, StoredRows, is_chunked, is_mapped
+from shapelex.spaces.base import read_only
 
 Column = np.ndarray[Any, Any]
-AnyArray = TypeVar("AnyArray")
 
 # Beginning of the names of metadata among all columns; the others are ROLES.
 METADATA = "metadata:"
@@ -47,7 +47,7 @@ class Columns(Mapping[str, Column]):
         self.sources = sources
 
     def __getitem__(self, name: str) -> Column:
-        return read_only_view(self.sources[name][:])
+        return read_only(self.sources[name][:])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.sources)
@@ -73,7 +73,7 @@ class Columns(Mapping[str, Column]):
 
     def take(self, rows: "slice | IntArray") -> "Columns":
         """Return the columns of some shapes, in memory."""
-        return Columns({name: read_only_view(source[rows]) for name, source in self.sources.items()})
+        return Columns({name: read_only(source[rows]) for name, source in self.sources.items()})
 
 
 class RowNumbers(StoredRows):
@@ -121,7 +121,7 @@ def _check_column(values: Any, n_shapes: int, name: str) -> "Column | FileArray"
         if n_shapes and given.kind not in "iu":
             raise ShapeInputError(f"{name} must be integers, one per shape, got dtype {given}.")
         if isinstance(column, np.ndarray):
-            return read_only_view(column.astype(np.int64, copy=False))
+            return read_only(column.astype(np.int64, copy=False))
     return column
 
 
@@ -134,7 +134,7 @@ def as_column(values: ArrayLike, n_shapes: int, name: str, *, is_text: bool = Fa
     elif column.dtype.kind in "SO" and column.ndim == 1:
         column = column_from_values(column.tolist())
     _check_entries(column.shape, column.dtype, n_shapes, name)
-    return read_only_view(column)
+    return read_only(column)
 
 
 def _check_entries(shape: tuple[int, ...], dtype: np.dtype[Any], n_shapes: int, name: str) -> None:
@@ -142,14 +142,6 @@ def _check_entries(shape: tuple[int, ...], dtype: np.dtype[Any], n_shapes: int, 
         raise ShapeInputError(f"{name} must have one entry for each of the {n_shapes} shapes, got shape {shape}.")
     if n_shapes and dtype.kind not in "biufcU":
         raise ShapeInputError(f"{name} must be text, numbers or booleans, got dtype {dtype}.")
-
-
-def read_only_view(array: AnyArray) -> AnyArray:
-    """Return a read-only view of an array; a Dask array, which is always read-only, as it is."""
-    if isinstance(array, np.ndarray):
-        array = array.view()
-        array.flags.writeable = False
-    return array
 
 
 def column_from_values(values: Sequence[Any]) -> Column:
@@ -316,5 +308,5 @@ def join_columns(parts: Sequence[Columns], sizes: Sequence[int], *, series_go_on
         if any(column is not None for column in given):
             dtype = kind.dtype_of(sum(sizes), absent)
             cast = [cast_column(one, dtype, size, absent) for one, size in zip(given, sizes, strict=True)]
-            joined[name] = read_only_view(np.concatenate(cast))
+            joined[name] = read_only(np.concatenate(cast))
     return Columns(joined)

@@ -11,15 +11,12 @@ import numpy as np
 from shapelex._typing import IntArray
 from shapelex.exceptions import ShapeInputError
 
+# Column of the metadata with the ids as they were given, where some were given to several shapes.
 GIVEN_ID = "given_id"
-"""Column of the metadata with the ids as they were given, where some were given to several shapes."""
-
+# What is told of a set whose files have the same names.
 SAME_FILE_NAMES = "ids begin with the folders of files whose names are the same, as in control/well1:3"
-"""What is told of a set whose files have the same names."""
-
+# Ends of the names of masks, after the name of the image that was segmented.
 MASK_NAME = re.compile(r"(?i)(.+?)[-_ .](?:cp_)?(?:masks?|labels?|seg|segmentation)")
-"""Ends of the names of masks, after the name of the image that was segmented."""
-
 _ENDINGS = re.compile(r"(?<=.)(\.[a-zA-Z]\w*)+$")
 _NUMBERS = re.compile(r"(?<=.)(:\d+)+$")
 _SHARED = f"ids that several files have begin with the name of the file; the column {GIVEN_ID} has them as they were"

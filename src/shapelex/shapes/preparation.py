@@ -9,19 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from shapelex._typing import BoolArray, ComplexArray
+from shapelex._typing import ComplexArray
 from shapelex.exceptions import PreparationError
-from shapelex.shapes.columns import read_only_view
+from shapelex.spaces.base import read_only
 
-_POINTS = {
+RESAMPLINGS = {
     "as given": "the points of the file as they are",
     "arc length": "points at equal steps of arc length",
     "least squares": "curves fitted by least squares",
 }
-_LEFT_OUT = {"border": "at the border of the image", "holes": "with holes"}
-_MOST_STRAY, _STRAY_SHARE = 10, 0.05
+LEFT_OUT = {"border": "at the border of the image", "holes": "with holes"}
 _SAME_MEAN = 1e-6
-_FLAGS = {
+FLAGS = {
     "start": "start point",
     "direction": "direction",
     "reflection": "reflection",
@@ -67,7 +66,7 @@ class Preparation:
     def __post_init__(self) -> None:
         if self.mean is not None:
             # The same numbers as in a file, whatever the precision of the shapes.
-            object.__setattr__(self, "mean", read_only_view(np.array(self.mean, dtype=np.complex128)))
+            object.__setattr__(self, "mean", read_only(np.array(self.mean, dtype=np.complex128)))
 
     @property
     def is_registered(self) -> bool:
@@ -77,7 +76,7 @@ class Preparation:
     @property
     def options(self) -> dict[str, Any]:
         """Arguments of :func:`shapelex.register` that register other outlines in the same way."""
-        return {"to": self.mean, **{name: getattr(self, name) for name in _FLAGS}}
+        return {"to": self.mean, **{name: getattr(self, name) for name in FLAGS}}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Preparation):
@@ -87,15 +86,15 @@ class Preparation:
     def __str__(self) -> str:
         if not self.is_recorded:
             return "preparation not recorded"
-        parts = [] if self.resampling is None else [_POINTS[self.resampling]]
-        left_out = [f"without objects {_LEFT_OUT[one]}" for one in self.left_out]
+        parts = [] if self.resampling is None else [RESAMPLINGS[self.resampling]]
+        left_out = [f"without objects {LEFT_OUT[one]}" for one in self.left_out]
         return ", ".join([*parts, self._registration_words(), *left_out])
 
     def _registration_words(self) -> str:
         """Return whether the outlines were registered, and what that could change, in words."""
         if not self.is_recorded:
             return "prepared in a way that is not recorded"
-        free = ", ".join(words for name, words in _FLAGS.items() if getattr(self, name))
+        free = ", ".join(words for name, words in FLAGS.items() if getattr(self, name))
         return f"registered to a mean ({free})" if self.is_registered else "not registered"
 
     def difference(self, other: "Preparation", *, is_unknown_other: bool = False) -> str:
@@ -114,7 +113,7 @@ class Preparation:
             ``"expected …, got …"``, or the empty string.
         """
         if self.resampling is not None and other.resampling not in (None, self.resampling):
-            return f"expected {_POINTS[self.resampling]}, got {_POINTS[other.resampling]}"
+            return f"expected {RESAMPLINGS[self.resampling]}, got {RESAMPLINGS[other.resampling]}"
         is_known = self.is_recorded and other.is_recorded
         if self.is_registered != other.is_registered and (is_known or is_unknown_other):
             return (
@@ -123,7 +122,7 @@ class Preparation:
             )
         if self.mean is None or other.mean is None:
             return ""
-        changed = [name for name in _FLAGS if getattr(self, name) != getattr(other, name)]
+        changed = [name for name in FLAGS if getattr(self, name) != getattr(other, name)]
         if changed:
             return "expected a registration with " + ", ".join(
                 f"{name}={getattr(self, name)}, got {name}={getattr(other, name)}" for name in changed
@@ -143,47 +142,13 @@ class Preparation:
         registration = None
         if self.mean is not None:
             points = np.stack([self.mean.real, self.mean.imag], axis=1).tolist()
-            registration = {"mean": points, **{name: getattr(self, name) for name in _FLAGS}}
+            registration = {"mean": points, **{name: getattr(self, name) for name in FLAGS}}
         left_out = {"left_out": list(self.left_out)} if self.left_out else {}
         return {"resampling": self.resampling, "registration": registration, **left_out}
 
 
 # Preparation of sets and models in files of versions that did not record it.
 UNRECORDED = Preparation(is_recorded=False)
-
-
-def preparation_to_json(preparation: Preparation | None) -> dict[str, Any]:
-    """Return the entry of a file's header that :func:`preparation_of_header` reads; none for an unrecorded one."""
-    if preparation is None:
-        return {"preparation": None}
-    return {"preparation": preparation.to_json()} if preparation.is_recorded else {}
-
-
-def preparation_of_header(header: Any, n_coordinates: int) -> Preparation | None:
-    """Return the preparation in the header of a file; raise ValueError where it is damaged."""
-    if "preparation" not in header:
-        return UNRECORDED
-    value = header["preparation"]
-    if value is None:
-        return None
-    try:
-        resampling, registration = value["resampling"], value["registration"]
-        if resampling is not None and resampling not in _POINTS:
-            raise ValueError(f"resampling {resampling!r} is not known")
-        left_out = tuple(value.get("left_out", ()))
-        if not set(left_out) <= set(_LEFT_OUT):
-            raise ValueError(f"left_out {left_out!r} is not known")
-        if registration is None:
-            return Preparation(resampling, left_out=left_out)
-        flags = {name: registration[name] for name in _FLAGS}
-        points = np.array(registration["mean"], dtype=np.float64)
-        if points.shape != (n_coordinates, 2) or not np.isfinite(points).all():
-            raise ValueError(f"its mean must be {n_coordinates} finite points, got shape {points.shape}")
-        if not all(isinstance(flag, bool) for flag in flags.values()):
-            raise ValueError(f"{', '.join(_FLAGS)} must be true or false")
-    except (TypeError, KeyError, ValueError) as error:
-        raise ValueError(f"its preparation is damaged ({error})") from error
-    return Preparation(resampling, points[:, 0] + 1j * points[:, 1], **flags, left_out=left_out)
 
 
 def join_preparations(preparations: Iterable[Preparation | None]) -> Preparation | None:
@@ -206,19 +171,3 @@ def join_preparations(preparations: Iterable[Preparation | None]) -> Preparation
     left_out = tuple(one for one in first.left_out if all(one in other.left_out for other in known))
     is_same = all(one.resampling == first.resampling for one in known)
     return replace(first, resampling=first.resampling if is_same else None, left_out=left_out)
-
-
-def left_out_rows(shapes: Any, left_out: Iterable[str]) -> BoolArray:
-    """Return which shapes of a set are objects of masks of the kinds that were left out of another set."""
-    found: BoolArray = np.zeros(len(shapes), dtype=bool)
-    columns = {"border": ("touches_border",), "holes": ("hole_area", "area")}
-    for kind in left_out:
-        if set(columns[kind]) <= set(shapes.metadata):
-            values = [np.asarray(shapes.metadata[name][:]) for name in columns[kind]]
-            found |= values[0] == 1 if kind == "border" else has_hole(*values)
-    return found
-
-
-def has_hole(hole_area: Any, area: Any) -> Any:
-    """Tell whether the holes of objects are more than a few stray pixels."""
-    return (hole_area >= _MOST_STRAY) | (hole_area > _STRAY_SHARE * area)

@@ -1,6 +1,6 @@
 """A set of shapes: configurations in memory or elsewhere, their space, and what is known of each shape."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,16 +12,15 @@ from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, BoolArray, ColumnLayout, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice, check_count, check_finite, check_names, is_data_frame
 from shapelex.exceptions import EmptySetError, ShapeInputError
-from shapelex.shapes.columns import METADATA, Column, Columns, join_columns, make_columns, read_only_view
+from shapelex.shapes.columns import METADATA, Column, Columns, join_columns, make_columns
 from shapelex.shapes.identity import GIVEN_ID, unique_ids
 from shapelex.shapes.opening import choose_space, open_storage
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.storage import ArrayShapes, Shapes
 from shapelex.shapes.study import Units, check_roles, find_units, join_roles, study_of
-from shapelex.shapes.summary import Summary
-from shapelex.shapes.thumbnails import html_text, html_with_thumbnails
+from shapelex.shapes.summary import Summary, html_text, html_with_thumbnails
 from shapelex.spaces import Landmarks, Space
-from shapelex.spaces.base import row_norms
+from shapelex.spaces.base import read_only, row_norms
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -265,7 +264,7 @@ class ShapeSet:
         rows = key if isinstance(key, slice) else _as_rows_wanted(key, len(self))
         source: Any = self.configurations
         if not isinstance(source, Shapes):
-            return self._with(configurations=read_only_view(source[rows]), columns=self.columns.take(rows))
+            return self._with(configurations=read_only(source[rows]), columns=self.columns.take(rows))
         numbers = np.arange(*rows.indices(len(self))) if isinstance(rows, slice) else rows
         name, first = f"a selection of {source.name}", 0
         if len(numbers) and (np.diff(numbers) == 1).all():
@@ -374,7 +373,7 @@ class ShapeSet:
 
     def _with_ids(self, ids: Sequence[str]) -> "ShapeSet":
         """Return the set with other ids; a column has those that were given."""
-        sources = {**self.columns.sources, "ids": read_only_view(np.array(ids, dtype=np.str_))}
+        sources = {**self.columns.sources, "ids": read_only(np.array(ids, dtype=np.str_))}
         sources.setdefault(f"{METADATA}{GIVEN_ID}", self.ids)
         return self._with(columns=Columns(sources))
 
@@ -578,7 +577,7 @@ class ShapeSet:
             A few lines: the number of shapes, their space, labels, time series, missing landmarks, directions of
             outlines, and the notes.
         """
-        return str(Summary(self.blocks()))
+        return str(Summary(self))
 
     def plot(self, color: Any = None, *, overlay: bool = False, max_shapes: int | None = None, **options: Any) -> Any:
         """Draw the shapes side by side, or over each other, colored by a column.
@@ -644,7 +643,7 @@ def _join_sets(parts: Sequence[ShapeSet], *, series_go_on: bool) -> ShapeSet:
     has_one_origin = all(part.provenance == first.provenance for part in parts)
     return first._with(
         # Dask arrays make up one that is not computed.
-        configurations=read_only_view(np.concatenate([part.configurations for part in parts])),
+        configurations=read_only(np.concatenate([part.configurations for part in parts])),
         columns=join_columns([part.columns for part in parts], list(map(len, parts)), series_go_on=series_go_on),
         missing="allow" if any(part.missing == "allow" for part in parts) else "error",
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
@@ -657,14 +656,6 @@ def _join_sets(parts: Sequence[ShapeSet], *, series_go_on: bool) -> ShapeSet:
 def join_blocks(blocks: Sequence[ShapeSet]) -> ShapeSet:
     """Return neighboring blocks of one set as one; unlike those of different sets, their time series go on."""
     return blocks[0] if len(blocks) == 1 else _join_sets(blocks, series_go_on=True)
-
-
-def description_columns(shapes: ShapeSet, is_known: Callable[[str], bool] = lambda _: False) -> dict[str, Column]:
-    """Return the data of each shape other than its coordinates, as named columns.
-
-    The names of metadata that are known as something else begin with ``meta``.
-    """
-    return dict(shapes.columns.described(is_known))
 
 
 def fold_groups(X: Any, groups: Any, classes: Any = None) -> Any:
@@ -695,7 +686,7 @@ def _as_rows(configurations: Any, space: Space | None, missing: str) -> Any:
     """Return checked configurations in memory, or a storage outside it, whose rows are checked when they are read."""
     if isinstance(configurations, np.ndarray) and configurations.dtype.kind == "c" and configurations.size == 0:
         # A part of a set may be empty; functions that need shapes check that themselves.
-        return read_only_view(np.ascontiguousarray(configurations))
+        return read_only(np.ascontiguousarray(configurations))
     storage: Any = open_storage(configurations, space, "configurations")
     if isinstance(storage, ArrayShapes):
         return _check_rows(storage.configurations, missing)
@@ -709,7 +700,7 @@ def _check_rows(rows: ComplexArray, missing: str, name: str = "configurations", 
         is_half = np.isnan(rows.real) != np.isnan(rows.imag)
         if is_half.any():
             rows = np.where(is_half, complex(np.nan, np.nan), rows)
-    return read_only_view(rows)
+    return read_only(rows)
 
 
 def _as_rows_wanted(key: Any, n_shapes: int) -> IntArray:

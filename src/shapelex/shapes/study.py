@@ -60,37 +60,15 @@ class Units:
         return Units(self.column, self.values[rows])
 
     def __str__(self) -> str:
-        return tell_units(self.column, len(np.unique(self.values)), len(self.values))
+        n_units, n_shapes = len(np.unique(self.values)), len(self.values)
+        if n_units == 1:
+            return f"all {n_shapes} shapes are from one of the {self.noun}, so that none is independent of the others"
+        return f"{n_shapes} shapes from {n_units} {self.noun}; {self.noun} are the independent units"
 
 
-def tell_units(column: str, n_units: int, n_shapes: int) -> str:
-    """Return how many units there are, and that they are what is independent."""
-    noun = _NOUNS.get(column, f"values of {column}")
-    if n_units == 1:
-        return f"all {n_shapes} shapes are from one of the {noun}, so that none is independent of the others"
-    return f"{n_shapes} shapes from {n_units} {noun}; {noun} are the independent units"
-
-
-def unit_columns(roles: Roles) -> tuple[str, ...]:
-    """Return the columns that may be the units of a set."""
-    given = roles.get("unit")
-    return (given,) if given is not None else () if "unit" in roles else _USUAL["unit"]
-
-
-def choose_unit(n_units: Mapping[str, int], n_shapes: int, roles: Roles) -> str | None:
-    """Return the column of the units, by the number of units that each column would make.
-
-    Time series are units. Images and files are where there are several, as a table of specimens is one file.
-    """
-    if "unit" in roles:
-        return roles["unit"]
-    return next((name for name, count in n_units.items() if count < n_shapes and (count > 1 or name == SERIES)), None)
-
-
-def unit_values(name: str, column: Column, first_row: int = 0) -> Column:
+def _unit_values(name: str, column: Column) -> Column:
     """Return a column of units; a shape of no time series is a unit by itself."""
-    alone = -1 - np.arange(first_row, first_row + len(column))
-    return np.where(column == -1, alone, column) if name == SERIES else column
+    return np.where(column == -1, -1 - np.arange(len(column)), column) if name == SERIES else column
 
 
 def find_units(columns: Mapping[str, Any], unit: Any, roles: Roles | None) -> Units | None:
@@ -103,16 +81,30 @@ def find_units(columns: Mapping[str, Any], unit: Any, roles: Roles | None) -> Un
     if not isinstance(unit, str):
         return Units("unit", np.asarray(unit))
     if unit == "auto":
-        found = {name: unit_values(name, columns[name]) for name in unit_columns(roles or {}) if name in columns}
-        n_units = {name: len(np.unique(values)) for name, values in found.items()}
-        chosen = None if roles is None else choose_unit(n_units, max(map(len, found.values()), default=0), roles)
-        return None if chosen is None else Units(chosen, found[chosen])
+        return None if roles is None else _usual_units(columns, roles)
     if unit not in columns:
         raise ShapeInputError(
             f"{parameter('unit')} names {unit!r}, which is not a column of the shapes{did_you_mean(unit, columns)}: "
             f"they have {', '.join(map(str, columns))}."
         )
-    return Units(unit, unit_values(unit, np.asarray(columns[unit])))
+    return Units(unit, _unit_values(unit, np.asarray(columns[unit])))
+
+
+def _usual_units(columns: Mapping[str, Any], roles: Roles) -> Units | None:
+    """Return the units by the role, or else time series; images and files are, too, where there are several of them.
+
+    A table of specimens is one file.
+    """
+    if "unit" in roles:
+        given = roles["unit"]
+        return None if given is None else Units(given, _unit_values(given, columns[given]))
+    for name in _USUAL["unit"]:
+        if name in columns:
+            units = Units(name, _unit_values(name, columns[name]))
+            n_units = len(np.unique(units.values))
+            if n_units < len(units.values) and (n_units > 1 or name == SERIES):
+                return units
+    return None
 
 
 def study_of(names: Iterable[str], unit: str | None, roles: Roles) -> dict[str, str]:

@@ -21,7 +21,7 @@ from shapelex._validation import (
 )
 from shapelex.exceptions import ShapeInputError, SpaceError, UndeterminedFitError, UnsupportedBySpaceError
 
-AnyArray = TypeVar("AnyArray", bound=np.ndarray[Any, Any])
+AnyValue = TypeVar("AnyValue")
 AnySpace = TypeVar("AnySpace", bound="Space")
 Options = ParamSpec("Options")
 Result = TypeVar("Result")
@@ -424,10 +424,7 @@ class Space(ABC):
         return {name: value for name, value in self.__dict__.items() if name not in cached}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        for value in state.values():
-            if isinstance(value, np.ndarray):
-                read_only(value)
-        self.__dict__.update(state)
+        self.__dict__.update((name, read_only(value)) for name, value in state.items())
 
     def roll_rows(self, configurations: ComplexArray, s: ArrayLike) -> ComplexArray:  # noqa: ARG002
         """Start stacked configurations at their point `s`; see :meth:`roll`."""
@@ -529,10 +526,12 @@ def row_norms(rows: ComplexArray) -> FloatArray:
     return norms
 
 
-def read_only(array: AnyArray) -> AnyArray:
-    """Make the array read-only, and return it."""
-    array.flags.writeable = False
-    return array
+def read_only(value: AnyValue) -> AnyValue:
+    """Return a view of an array that refuses to be written to; anything else as it is."""
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.flags.writeable = False
+    return value
 
 
 def arc_length_parameters(points: ComplexArray, closed: bool) -> FloatArray:

@@ -19,7 +19,6 @@ from shapelex.geometry import mean_shape
 from shapelex.geometry.alignment import remove_along, rotations_onto
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.opening import as_shapes
-from shapelex.shapes.set import description_columns
 from shapelex.shapes.study import Roles, Units, find_units
 from shapelex.spaces import Space
 
@@ -242,7 +241,7 @@ def read_input(shapes: Any, data: Any = None, name: str = "shapes") -> ShapeInpu
     is_infinite = np.isinf(configurations).any(axis=1)
     if is_infinite.any():
         raise ShapeInputError(f"{name} has infinite coordinates in {name_rows(is_infinite)}: remove these shapes.")
-    own = dict(description_columns(shapes)) if isinstance(shapes, ShapeSet) else {}
+    own = dict(shapes.columns.described()) if isinstance(shapes, ShapeSet) else {}
     remarks = _remarks_of(shapes)
     given = as_columns(data, len(configurations))
     if SIZE in own:

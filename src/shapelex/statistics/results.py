@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shapelex._typing import IntArray
-from shapelex.shapes.thumbnails import html_text
+from shapelex.shapes.summary import html_text
 from shapelex.statistics.data import AlignedShapes
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import LAYOUTS, TableLayout, is_known_name
 from shapelex.io.table_shapes import Chunk, Table, parse_chunk, table_records
 from shapelex.shapes.columns import Column
-from shapelex.shapes.set import ShapeSet, description_columns
+from shapelex.shapes.set import ShapeSet
 from shapelex.spaces import Landmarks, to_columns
 
 if TYPE_CHECKING:
@@ -153,4 +153,6 @@ def _table_columns(shapes: ShapeSet) -> dict[str, Column]:
     frame = shapes.metadata.get("frame")
     roles = ["id", "landmark", *(["label"] if shapes.labels is not None else [])]
     is_place = frame is not None and frame.dtype.kind in "iu"
-    return description_columns(shapes, lambda name: not (name == "frame" and is_place) and is_known_name(name, roles))
+    return dict(
+        shapes.columns.described(lambda name: not (name == "frame" and is_place) and is_known_name(name, roles))
+    )

@@ -326,9 +326,7 @@ def _best_exchange(block: Block, problem: Problem, support: Tensor) -> tuple[Ten
     new_corr = remaining[:, None] + combined.conj() * (weights * inv_pivots)[:, :, None]
     new_left = left[:, None] + squares(combined) * inv_pivots[:, :, None]
     is_open = (new_left > limits.independent) & used[:, :, None]
-    is_chosen = torch.zeros((len(support), n_atoms + 1), dtype=torch.bool, device=support.device)
-    is_chosen.scatter_(1, torch.where(used, places, n_atoms), True)
-    is_open &= ~is_chosen[:, None, :n_atoms]
+    is_open &= ~densify(support, torch.ones_like(used), n_atoms)[:, None]
     gains = torch.where(is_open, squares(new_corr) / torch.where(is_open, new_left, 1) - costs[:, :, None], -torch.inf)
     gain, number = _first_largest(gains.flatten(1))
     place = number // n_atoms
