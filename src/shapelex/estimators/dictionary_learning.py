@@ -8,7 +8,7 @@ import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -16,7 +16,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from shapelex._arrays import keeps_array_kind
 from shapelex._blas import single_blas_thread
 from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
@@ -74,7 +73,8 @@ def make_options(given: LearningParameters, **others: Any) -> LearningOptions:
     """Check the parameters of an estimator and return them as options of a learner."""
     # False and True are the levels 0 and 1.
     check_count(int(given.verbose) if isinstance(given.verbose, bool) else given.verbose, 0, "verbose")
-    return LearningOptions.of(given, n_threads=count_jobs(given.n_jobs), **others)
+    own = {one.name: getattr(given, one.name) for one in fields(LearningOptions) if hasattr(given, one.name)}
+    return LearningOptions(**{**own, "n_threads": count_jobs(given.n_jobs), **others})
 
 
 @dataclass(eq=False, repr=False)
@@ -87,7 +87,6 @@ class DictionaryLearner(LearningParameters, AtomReconstructor, _CallbackSupport)
     # Whether all weights are real numbers.
     _is_real: ClassVar[bool] = False
 
-    @keeps_array_kind
     def inverse_transform(self, codes: SparseCodes | ArrayLike) -> ComplexArray:
         """Compute the configurations of codes.
 
@@ -328,7 +327,6 @@ class AlignFirstDictionary(DictionaryLearner):
         """
         return self._encode(_aligned(self._read_new_rows(X), self.mean_, self.space_))
 
-    @keeps_array_kind
     def transform(self, X: ArrayLike) -> FloatArray:
         """Code shapes over the atoms, as a dense matrix.
 
@@ -344,7 +342,6 @@ class AlignFirstDictionary(DictionaryLearner):
         """
         return np.ascontiguousarray(self.encode(X).toarray().real)
 
-    @keeps_array_kind
     def reconstruct(self, X: ArrayLike) -> ComplexArray:
         """Approximate shapes by their codes.
 
@@ -363,7 +360,6 @@ class AlignFirstDictionary(DictionaryLearner):
         rotations = _rotations(rows, self.mean_, self.space_)
         return np.conj(rotations) * decode(self._encode(_as_real_rows(rotations * rows)), self.atoms_)
 
-    @keeps_array_kind
     def errors(self, X: ArrayLike) -> FloatArray:
         """Norms ``|z~ − Σ_j a_j d_j|_Phi`` of the differences between aligned pre-shapes and their reconstructions.
 
