@@ -168,9 +168,7 @@ class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
         check_choice(self.kind, _KINDS, "kind")
         if self.dictionary is None:
             codes = self._codes(X)
-            if not isinstance(X, SparseCodes):
-                validate_data(self, codes, skip_check_array=True)
-            self.n_features_in_ = codes.shape[1]
+            validate_data(self, codes, skip_check_array=True)
             self._atom_rows: ComplexArray | None = None
             if self.atoms is not None:
                 self._atom_rows = check_matrix(self.atoms, codes.shape[1], "n_coordinates", name="atoms")
