@@ -188,7 +188,7 @@ def test_an_interruption_keeps_the_sample(small, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("shapelex.learning.Learner.passes", interrupt)
+        patched.setattr("shapelex.learning.descent.Learner.passes", interrupt)
         with pytest.raises(KeyboardInterrupt):
             _ = model.stability_
     assert model.stability_.distances.tolist() == expected.distances.tolist()
