@@ -30,7 +30,7 @@ import shapelex as sx
 
 # Copies of this process have the command line imported.
 from shapelex.cli.app import app
-from shapelex.learning import checkpoint
+from shapelex.estimators import dictionary_learning
 from tests.test_matrix import KINDS
 
 SPACE = sx.Landmarks(8)
@@ -71,7 +71,7 @@ def make_shapes(n_shapes: int = 400) -> Any:
 
 def fit(job: Job, folder: Path) -> None:
     """Fit with a checkpoint in a folder, and store the atoms there."""
-    checkpoint._LEAST_SECONDS = 0.0
+    dictionary_learning._LEAST_SECONDS = 0.0
     # The threads of Dask would not be in copies of this process.
     dask.config.set(scheduler="synchronous")
     inside = folder / "input" / f"{time.monotonic_ns()}"

@@ -19,7 +19,7 @@ pytestmark = [
 @pytest.fixture(autouse=True)
 def _keep_setting(monkeypatch):
     """The script changes settings in its own process."""
-    monkeypatch.setattr(killed_runs.checkpoint, "_LEAST_SECONDS", 1.0)
+    monkeypatch.setattr(killed_runs.dictionary_learning, "_LEAST_SECONDS", 1.0)
     with dask.config.set(scheduler="synchronous"):
         yield
 

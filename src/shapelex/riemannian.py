@@ -8,7 +8,6 @@ from typing import Any, NoReturn
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from shapelex._arrays import keeps_array_kind
 from shapelex._blas import single_blas_thread
 from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
@@ -188,7 +187,6 @@ class RiemannianDictionary(AtomReconstructor):
         return self
 
     @single_blas_thread()
-    @keeps_array_kind
     def transform(self, X: ArrayLike) -> FloatArray:
         """Code shapes over the atoms.
 
@@ -224,7 +222,6 @@ class RiemannianDictionary(AtomReconstructor):
         )
 
     @single_blas_thread()
-    @keeps_array_kind
     def reconstruct(self, X: ArrayLike) -> ComplexArray:
         """Approximate shapes by combining the atoms in the tangent spaces of these very shapes.
 
@@ -243,7 +240,6 @@ class RiemannianDictionary(AtomReconstructor):
         return self.space_.unwhiten(rebuilt.astype(np.result_type(dtype, np.complex64)))
 
     @single_blas_thread()
-    @keeps_array_kind
     def errors(self, X: ArrayLike) -> FloatArray:
         """Full Procrustes distance of each shape to its reconstruction, which has seen the shape itself.
 

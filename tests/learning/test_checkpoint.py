@@ -8,9 +8,9 @@ import pytest
 from sklearn.base import clone
 
 import shapelex as sx
+from shapelex.estimators import dictionary_learning as checkpoint_module
 from shapelex.exceptions import CheckpointError, CheckpointWarning
 from shapelex.files.checkpoint_file import previous_path, read_checkpoint, write_checkpoint
-from shapelex.learning import checkpoint as checkpoint_module
 from tests.learning.samples import interrupt_when
 
 WAYS = {

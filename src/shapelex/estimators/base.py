@@ -14,7 +14,7 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from shapelex._arrays import to_numpy
+from shapelex._arrays import keeps_array_kind, to_numpy
 from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
@@ -63,10 +63,22 @@ def all_or_nothing(fit: Method) -> Method:
 
 
 class NamedParameters(BaseEstimator):  # type: ignore[misc]
-    """An estimator whose constructor suggests the parameter that a misspelled name probably means."""
+    """An estimator that checks the names of its parameters, and returns arrays of the kind that it was given."""
 
     # Parameters of earlier versions, and what to use instead.
     _removed_parameters: ClassVar[Mapping[str, str]] = {}
+
+    # Methods that return arrays; an estimator that handles tensors itself names fewer.
+    _array_methods: ClassVar[tuple[str, ...]] = (
+        *("transform", "fit_transform", "inverse_transform", "reconstruct", "errors", "realism"),
+        *("predict", "predict_proba", "class_errors", "coding_errors"),
+    )
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Make the methods of the class that return arrays keep the kind of array, as scikit-learn does for frames."""
+        super().__init_subclass__(**options)
+        for name in vars(cls).keys() & set(cls._array_methods):
+            setattr(cls, name, keeps_array_kind(vars(cls)[name]))
 
     def __new__(cls, *_: Any, **parameters: Any) -> Any:
         """Check the names of the parameters."""

@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_choice
 from shapelex.coding import SparseCodes
@@ -109,7 +108,6 @@ class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
         self._fit(X, y)
         return self
 
-    @keeps_array_kind
     def fit_transform(self, X: SparseCodes | ArrayLike, y: Any = None) -> FloatArray:
         """Fit, and return the features of the same shapes, which are coded only once.
 
@@ -127,7 +125,6 @@ class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
         """
         return self._features(self._fit(X, y))
 
-    @keeps_array_kind
     def transform(self, X: SparseCodes | ArrayLike) -> FloatArray:
         """Return the features.
 
@@ -171,9 +168,7 @@ class CodeFeatures(TransformerMixin, NamedParameters):  # type: ignore[misc]
         check_choice(self.kind, _KINDS, "kind")
         if self.dictionary is None:
             codes = self._codes(X)
-            if not isinstance(X, SparseCodes):
-                validate_data(self, codes, skip_check_array=True)
-            self.n_features_in_ = codes.shape[1]
+            validate_data(self, codes, skip_check_array=True)
             self._atom_rows: ComplexArray | None = None
             if self.atoms is not None:
                 self._atom_rows = check_matrix(self.atoms, codes.shape[1], "n_coordinates", name="atoms")

@@ -1,34 +1,38 @@
 """Learn dictionaries: what estimators share that do, and the one that the paper compares with, which aligns first.
 
-Progress is reported to the log, to standard error and to scikit-learn's callbacks.
+Progress is reported to the log, to standard error and to scikit-learn's callbacks, and kept in checkpoints.
 """
 
+import hashlib
+import json
 import logging
 import sys
+import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from shapelex._arrays import keeps_array_kind
 from shapelex._blas import single_blas_thread
 from shapelex._messages import Message, parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
 from shapelex._validation import check_count, check_weights
 from shapelex.coding import SparseCodes, decode, encode_rows, residual_norms
 from shapelex.estimators.base import AtomReconstructor, Method, as_generator, check_matrix, count_jobs, preparation_of
-from shapelex.exceptions import CodesError
+from shapelex.exceptions import CheckpointError, CheckpointWarning, CodesError, reason_of
+from shapelex.files.archive import as_plain
+from shapelex.files.checkpoint_file import previous_path, read_checkpoint, write_checkpoint
 from shapelex.files.schema import Array, Count, Number, Part, Schema
 from shapelex.geometry import mean_shape
 from shapelex.geometry.alignment import rotations_onto
-from shapelex.learning.checkpoint import Checkpoint
-from shapelex.learning.descent import Learner, LearningOptions, LearningParameters
+from shapelex.learning.descent import Learner, LearningOptions, LearningParameters, LearningState, make_plan
 from shapelex.learning.one_pass import PassSums
 from shapelex.shapes.opening import as_shapes, read_configurations
 from shapelex.spaces.base import PlainRows, Space
@@ -57,6 +61,10 @@ LEARNED_PARTS: tuple[Part, ...] = (
     Number("rmse_"),
     Count("n_iter_"),
 )
+# Checkpoints of short iterations are written at most so often, and once more at the end.
+_LEAST_SECONDS = 1.0
+# Parts of the state of a learner that are sums of a pass, or nothing.
+_SUMS = ("found", "current", "best", "memory")
 
 
 def with_callbacks(method: Method) -> Method:
@@ -74,7 +82,79 @@ def make_options(given: LearningParameters, **others: Any) -> LearningOptions:
     """Check the parameters of an estimator and return them as options of a learner."""
     # False and True are the levels 0 and 1.
     check_count(int(given.verbose) if isinstance(given.verbose, bool) else given.verbose, 0, "verbose")
-    return LearningOptions.of(given, n_threads=count_jobs(given.n_jobs), **others)
+    own = {one.name: getattr(given, one.name) for one in fields(LearningOptions) if hasattr(given, one.name)}
+    return LearningOptions(**{**own, "n_threads": count_jobs(given.n_jobs), **others})
+
+
+class Checkpoint:
+    """The checkpoint of one fit: puts the learner where an earlier run was, and saves it from time to time.
+
+    A damaged checkpoint, and that of another fit, are refused.
+    """
+
+    def __init__(self, path: str | Path, learner: Learner, random_state: Any) -> None:
+        self.path, self.learner = Path(path), learner
+        if not self.path.absolute().parent.is_dir():
+            raise FileNotFoundError(f"There is no folder {self.path.absolute().parent} to write {self.path.name} to.")
+        self.fingerprint = _describe_fit(learner, random_state)
+        self._waiting: dict[str, Any] = {}
+        self._failure: OSError | None = None
+        self._last_time = time.monotonic()
+        written = self.path if self.path.exists() else previous_path(self.path)
+        if written.exists():
+            self._resume(written)
+
+    def _resume(self, path: Path) -> None:
+        numbers, arrays = read_checkpoint(path)
+        try:
+            theirs, generator_state = numbers.pop("fingerprint"), numbers.pop("generator")
+            told = [
+                f"{name} {theirs.get(name)!r} there, {self.fingerprint.get(name)!r} here"
+                for name in sorted({*self.fingerprint, *theirs})
+                if self.fingerprint.get(name) != theirs.get(name)
+            ]
+            if not told:
+                vars(self.learner).update(vars(_restored({**numbers, **arrays}, len(self.learner.plan))))
+                self.learner.generator.bit_generator.state = generator_state
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise CheckpointError(
+                f"{path} is damaged, though its checksum is right ({reason_of(error)}): remove it to start again."
+            ) from error
+        if told:
+            raise CheckpointError(
+                f"{path} is the checkpoint of another fit ({', '.join(told)}): give the shapes and parameters it was "
+                "made with, another checkpoint path, or remove it to start again."
+            )
+        logger.info("resumes from checkpoint %s", path)
+
+    def save(self) -> None:
+        """Write the state after a pass, unless the last one was written just before."""
+        # Some generators have arrays in their states.
+        state = json.dumps(self.learner.generator.bit_generator.state, default=lambda value: value.tolist())
+        self._waiting = {"generator": json.loads(state), **_described(self.learner)}
+        if time.monotonic() - self._last_time >= _LEAST_SECONDS:
+            self._flush()
+
+    def finish(self) -> None:
+        """Write the last state, and warn if it could not be written."""
+        self._flush()
+        if self._failure is not None:
+            told = f"The checkpoint {self.path} could not be written ({self._failure}): save the model elsewhere."
+            warnings.warn(told, CheckpointWarning, stacklevel=7)
+
+    def _flush(self) -> None:
+        """Write the last state, if it is not yet on disk; a state that cannot be written does not stop the fit."""
+        if not self._waiting:
+            return
+        arrays = {name: value for name, value in self._waiting.items() if isinstance(value, np.ndarray)}
+        numbers = {name: value for name, value in self._waiting.items() if name not in arrays}
+        self._waiting, self._failure = {}, None
+        try:
+            write_checkpoint(self.path, {**numbers, "fingerprint": self.fingerprint}, arrays)
+        except OSError as error:
+            self._failure = error
+            logger.warning("checkpoint %s could not be written: %s", self.path, error)
+        self._last_time = time.monotonic()
 
 
 @dataclass(eq=False, repr=False)
@@ -87,7 +167,6 @@ class DictionaryLearner(LearningParameters, AtomReconstructor, _CallbackSupport)
     # Whether all weights are real numbers.
     _is_real: ClassVar[bool] = False
 
-    @keeps_array_kind
     def inverse_transform(self, codes: SparseCodes | ArrayLike) -> ComplexArray:
         """Compute the configurations of codes.
 
@@ -328,7 +407,6 @@ class AlignFirstDictionary(DictionaryLearner):
         """
         return self._encode(_aligned(self._read_new_rows(X), self.mean_, self.space_))
 
-    @keeps_array_kind
     def transform(self, X: ArrayLike) -> FloatArray:
         """Code shapes over the atoms, as a dense matrix.
 
@@ -344,7 +422,6 @@ class AlignFirstDictionary(DictionaryLearner):
         """
         return np.ascontiguousarray(self.encode(X).toarray().real)
 
-    @keeps_array_kind
     def reconstruct(self, X: ArrayLike) -> ComplexArray:
         """Approximate shapes by their codes.
 
@@ -360,10 +437,9 @@ class AlignFirstDictionary(DictionaryLearner):
             pre-shapes ``space_.preshape(X)``, in their poses.
         """
         rows = self._read_new_rows(X)
-        rotations = _rotations(rows, self.mean_, self.space_)
+        rotations = rotations_onto(rows, self.space_.whitened_preshapes(self.mean_, "mean_"))
         return np.conj(rotations) * decode(self._encode(_as_real_rows(rotations * rows)), self.atoms_)
 
-    @keeps_array_kind
     def errors(self, X: ArrayLike) -> FloatArray:
         """Norms ``|z~ − Σ_j a_j d_j|_Phi`` of the differences between aligned pre-shapes and their reconstructions.
 
@@ -413,13 +489,62 @@ def _end_iteration(contexts: list[Any], learner: Learner, task: dict[str, Any], 
     return bool(iteration.call_on_fit_task_end(**task, reconstruction_attributes=attributes))
 
 
-def _rotations(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArray:
-    return rotations_onto(rows, space.whitened_preshapes(mean, "mean_"))
+def _describe_fit(learner: Learner, random_state: Any) -> dict[str, Any]:
+    """Return what tells one fit from another, as JSON values.
+
+    Threads and device do not count, nor does a `random_state` that is not a seed; `max_iter` only where it changes the
+    plan, which a longer fit of one stage does not.
+    """
+    shapes, options = learner.shapes, learner.options
+    plan = make_plan(options, has_more=True)
+    is_longer = len(plan) == 1 or options.batch_size is not None
+    described: dict[str, Any] = {
+        **vars(options),
+        "max_iter": None if is_longer else max(stage.n_passes for stage in plan) - 1,
+        "n_shapes": len(shapes),
+        "dtype": str(shapes.dtype),
+        "shapes": shapes.digest(),
+        "sample_weight": shapes.weights,
+        "space": repr(shapes.space),
+        # Spaces with different Gram matrices may look the same in words.
+        "gram": shapes.space.gram,
+        "shift": shapes.space.shift,
+        "random_state": int(random_state) if isinstance(random_state, int | np.integer) else None,
+    }
+    for name in ("n_jobs", "n_threads", "device", "verbose"):
+        del described[name]
+    for name, value in described.items():
+        described[name] = as_plain(value)
+        if isinstance(value, np.ndarray):
+            described[name] = hashlib.blake2b(np.ascontiguousarray(value).tobytes(), digest_size=16).hexdigest()
+    return described
+
+
+def _described(learner: Learner) -> dict[str, Any]:
+    """Return where a fit stands as numbers and arrays; those of sums have names such as ``best.gram``."""
+    state = {one.name: getattr(learner, one.name) for one in fields(LearningState)}
+    for name in _SUMS:
+        if sums := state.pop(name):
+            state |= {f"{name}.{key}": value for key, value in vars(sums).items()}
+    # Lists are copied, as they still grow.
+    return {name: [*value] if isinstance(value, list) else value for name, value in state.items() if value is not None}
+
+
+def _restored(described: dict[str, Any], n_stages: int) -> LearningState:
+    """Return the state that :func:`_described` was given; what is not a state is a TypeError or the like."""
+    for name in _SUMS:
+        own = {key.removeprefix(f"{name}."): described.pop(key) for key in [*described] if key.startswith(f"{name}.")}
+        if own:
+            described[name] = PassSums(**own)
+    state = LearningState(**described)
+    if state.atoms is None or not 0 <= state.stage < n_stages:
+        raise ValueError("it must have atoms, and a stage of the fit")
+    return state
 
 
 def _aligned(rows: ComplexArray, mean: ComplexArray, space: Space) -> ComplexArray:
     """Return rows rotated onto the mean, as real rows."""
-    return _as_real_rows(_rotations(rows, mean, space) * rows)
+    return _as_real_rows(rotations_onto(rows, space.whitened_preshapes(mean, "mean_")) * rows)
 
 
 def _as_real_rows(rows: ComplexArray) -> ComplexArray:

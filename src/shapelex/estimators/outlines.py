@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from shapelex._arrays import is_tensor, keeps_array_kind, to_numpy
+from shapelex._arrays import is_tensor, to_numpy
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_flag
 from shapelex.coding.cpu import count_threads, run_blocks
@@ -150,7 +150,6 @@ class OutlineRegistration(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Out
         check_is_fitted(self)
         return self._register(self._open_input(X, self.space_)[:], self.mean_)
 
-    @keeps_array_kind
     def transform(self, X: ArrayLike) -> Any:
         """Register outlines to the mean.
 
@@ -254,6 +253,8 @@ class OutlineConvolutions(TransformerMixin, OutlineEstimator):  # type: ignore[m
     mirror: bool = False
     random_state: Any = None
 
+    _array_methods = ("_transform_array",)
+
     @all_or_nothing
     def fit(self, X: ArrayLike, y: Any = None) -> "OutlineConvolutions":  # noqa: ARG002
         """Learn the thresholds.
@@ -317,7 +318,6 @@ class OutlineConvolutions(TransformerMixin, OutlineEstimator):  # type: ignore[m
         names = [f"{signal}_d{step}_k{kernel}_q{100 * quantile:.0f}" for signal, step, kernel, quantile in parts]
         return np.array(names, dtype=object)
 
-    @keeps_array_kind
     def _transform_array(self, X: ArrayLike) -> FloatArray:
         shapes = self._open_new_input(X)
         features = np.empty((len(shapes), self.thresholds_.size), dtype=np.empty(0, shapes.dtype).real.dtype)

@@ -9,7 +9,6 @@ from scipy.linalg import svd
 from sklearn.utils.extmath import svd_flip
 from sklearn.utils.validation import check_is_fitted
 
-from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
 from shapelex._validation import check_choice, check_count, check_flag, name_rows
 from shapelex.estimators.base import ShapeReconstructor, all_or_nothing, check_matrix
@@ -69,7 +68,6 @@ class _PrincipalComponents(ShapeReconstructor):
         self.average_, self.n_components_ = self.space_.unwhiten(average), len(directions)
         return self
 
-    @keeps_array_kind
     def transform(self, X: ArrayLike) -> Any:
         """Code shapes by the modes.
 
@@ -87,7 +85,6 @@ class _PrincipalComponents(ShapeReconstructor):
         """
         return self._code(self._read_new_rows(X), self.n_components_)
 
-    @keeps_array_kind
     def reconstruct(self, X: ArrayLike, n_components: int | None = None) -> ComplexArray:
         """Approximate shapes by the first modes.
 
@@ -107,7 +104,6 @@ class _PrincipalComponents(ShapeReconstructor):
         rows, count = self._read_new_rows(X), self._count_modes(n_components)
         return self.space_.unwhiten(self._reconstruct(rows, count))
 
-    @keeps_array_kind
     def errors(self, X: ArrayLike, n_components: int | None = None) -> FloatArray:
         """Norms of the differences between pre-shapes and their reconstructions.
 
@@ -279,7 +275,6 @@ class ComplexPCA(_PrincipalComponents):
         Number("loss_"),
     )
 
-    @keeps_array_kind
     def inverse_transform(self, codes: ArrayLike) -> ComplexArray:
         """Compute the configurations of codes.
 
@@ -408,7 +403,6 @@ class TangentPCA(_PrincipalComponents):
         Array("explained_variance_ratio_", "float", ("n_components_",)),
     )
 
-    @keeps_array_kind
     def inverse_transform(self, scores: ArrayLike) -> ComplexArray:
         """Compute the shapes of scores.
 

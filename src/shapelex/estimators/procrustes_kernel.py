@@ -7,7 +7,6 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ColumnLayout, ComplexArray, FloatArray
 from shapelex._validation import as_numeric_array, check_choice, check_number, check_positive
 from shapelex.coding import SparseCodes, encode_rows, residual_norms
@@ -78,6 +77,7 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
     space: Space | None = None
     layout: ColumnLayout | None = None
 
+    _array_methods = (*SavedEstimator._array_methods, "__call__", "encode")
     _schema = Schema(
         Count("n_samples_fit_"), Array("shapes_", "complex", ("n_samples_fit_", "n_coordinates")), Number("gamma_")
     )
@@ -100,7 +100,6 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         self._fit(X)
         return self
 
-    @keeps_array_kind
     def fit_transform(self, X: ArrayLike, y: Any = None) -> FloatArray:  # noqa: ARG002
         """Store the shapes, and return their kernel values with each other.
 
@@ -118,7 +117,6 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         """
         return _gaussian(self._fit(X), self.gamma_)
 
-    @keeps_array_kind
     def transform(self, X: ArrayLike) -> FloatArray:
         """Kernel values with the fitted shapes.
 
@@ -134,7 +132,6 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         """
         return _gaussian(pairwise_row_distances(self._read_new_rows(X), self._fitted_rows()), self.gamma_)
 
-    @keeps_array_kind
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> Any:
         """Kernel values between any two sets of shapes; the kernel need not be fitted.
 
@@ -166,7 +163,6 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         is_single = np.ndim(X) == 1 and (Y is None or np.ndim(Y) == 1)
         return values[0, 0] if is_single else values
 
-    @keeps_array_kind
     def encode(self, X: ArrayLike, n_nonzero: int = 5, coder: str = "ormp") -> FloatArray:
         """Code shapes over the fitted shapes, in the feature space of the kernel.
 
@@ -194,7 +190,6 @@ class ProcrustesKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SavedE
         atom_rows, rows = self._feature_rows(X)
         return encode_rows(rows, atom_rows, n_nonzero, method=coder).toarray().real.copy()
 
-    @keeps_array_kind
     def coding_errors(self, X: ArrayLike, codes: ArrayLike) -> FloatArray:
         """Distances from shapes to the sums that codes describe, in the feature space of the kernel.
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice
@@ -22,7 +23,6 @@ from shapelex.shapes.set import fold_groups
 from shapelex.spaces import Landmarks, Space
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 _BLOCK_ROWS = 2048
@@ -95,7 +95,7 @@ class Explanation:
     atoms: list[dict[str, Any]]
     is_curve: bool
 
-    def to_dataframe(self, what: Literal["classes", "points", "atoms"] = "classes") -> "pd.DataFrame":
+    def to_dataframe(self, what: Literal["classes", "points", "atoms"] = "classes") -> pd.DataFrame:
         """Return the explanation as a table.
 
         Parameters
@@ -111,8 +111,6 @@ class Explanation:
         pandas.DataFrame
             The table.
         """
-        import pandas as pd
-
         check_choice(what, ("classes", "points", "atoms"), "what")
         if what == "atoms":
             return pd.DataFrame(self.atoms, columns=["class", "atom", "weight", "error"])
@@ -178,8 +176,6 @@ class _Decisions(Part):
 
     def read(self, owner: Any, fields: Fields) -> None:
         """Check them."""
-        import pandas as pd
-
         n_classes, n_shapes, sample = len(owner.classes_), fields.sizes["n_shapes"], owner._sample
         if n_classes < 2 or not np.array_equal(np.unique(owner._numbers), np.arange(n_classes)):
             raise ValueError(f"_numbers must be those of {n_classes} classes, at least 2")
@@ -488,8 +484,6 @@ class ShapeClassifier(ProbabilityClassifier):
 
     def _choose(self, methods: list[candidates.Method], numbers: IntArray, folds: list[Fold]) -> None:
         """Learn the weights of the methods, keep those that matter, and note the scores of all."""
-        import pandas as pd
-
         used = [one for one in methods if one.view == self._view or isinstance(one, candidates.ConvolutionRidge)]
         machines = [one for one in used if isinstance(one, candidates.TangentMachine)]
         # Their distances are almost the same: both together would count twice.

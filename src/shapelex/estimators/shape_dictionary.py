@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from shapelex._arrays import as_kind_of, is_on_device, keeps_array_kind
+from shapelex._arrays import as_kind_of, is_on_device
 from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, DistanceKind, FloatArray
@@ -421,7 +421,6 @@ class ShapeDictionary(DictionaryLearner):
 
         return write_codes(path, blocks(), make_run(None, None))
 
-    @keeps_array_kind
     def transform(self, X: ArrayLike) -> ComplexArray:
         """Code shapes over the atoms, as a dense matrix.
 
@@ -445,7 +444,6 @@ class ShapeDictionary(DictionaryLearner):
             dense[block.start : block.start + len(block.support)] = block.codes.toarray()
         return dense.view(ComplexCodes)
 
-    @keeps_array_kind
     def reconstruct(self, X: ArrayLike) -> ComplexArray:
         """Approximate shapes by their codes.
 
@@ -465,7 +463,6 @@ class ShapeDictionary(DictionaryLearner):
         codes: Any = self.encode(X)
         return decode(codes, self.atoms_) if isinstance(codes, SparseCodes) else codes.toarray() @ self.atoms_
 
-    @keeps_array_kind
     def errors(self, X: ArrayLike) -> FloatArray:
         """Full Procrustes distance from each shape to its reconstruction.
 
@@ -489,7 +486,6 @@ class ShapeDictionary(DictionaryLearner):
             return cast(FloatArray, map_rows(shapes, shape_errors, self._coding(), (), dtype))
         return shape_errors(shapes, self._coding())
 
-    @keeps_array_kind
     def realism(self, X: ArrayLike) -> FloatArray:
         """Full distance from each atom to the nearest shape: how much the atoms look like shapes of the set.
 

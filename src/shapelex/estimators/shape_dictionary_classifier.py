@@ -11,7 +11,6 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from shapelex._arrays import keeps_array_kind
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_count, check_number, check_positive, check_weights, name_rows
 from shapelex.estimators.base import SavedEstimator, all_or_nothing, as_generator
@@ -44,7 +43,6 @@ class ProbabilityClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[mi
     def _log_odds(self, X: ArrayLike) -> FloatArray:
         """Return the logarithms of the probabilities of all classes, up to a constant for each shape."""
 
-    @keeps_array_kind
     def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
         """Predict the most probable class.
 
@@ -61,7 +59,6 @@ class ProbabilityClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[mi
         numbers = np.argmax(self._log_odds(X), axis=1)
         return np.asarray(self.classes_[numbers])
 
-    @keeps_array_kind
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Probability of each class; the Notes of the class say how it is estimated.
 
@@ -265,7 +262,6 @@ class ShapeDictionaryClassifier(LearningParameters, ProbabilityClassifier):
         self.temperature_ = float(np.exp(np.log(self.temperatures_).mean()))
         return self
 
-    @keeps_array_kind
     def class_errors(self, X: ArrayLike) -> FloatArray:
         """Full Procrustes distance from each shape to its reconstruction by each class.
 

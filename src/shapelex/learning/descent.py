@@ -9,7 +9,7 @@ Nothing here depends on the Gram matrix of the space: it cancels from the update
 
 import logging
 from collections.abc import Iterable, Iterator
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from math import comb
 from typing import Any
 
@@ -152,14 +152,6 @@ class LearningOptions(LearningParameters):
         if self.n_swaps is None:
             self.n_swaps = round(SWAPS_PER_EFFORT * (self.effort - 1))
         self.is_fast = self.coder == "auto" and comb(self.n_atoms, self.n_nonzero) > AUTO_MAX_SUPPORTS
-
-    @classmethod
-    def of(cls, estimator: Any, **others: Any) -> "LearningOptions":
-        """Return the parameters of an estimator that have the same name, and `others`."""
-        for one in fields(cls):
-            if hasattr(estimator, one.name):
-                others.setdefault(one.name, getattr(estimator, one.name))
-        return cls(**others)
 
     def for_local_shapes(self) -> "LearningOptions":
         """Return options for shapes of a remote collection that were brought here; the device may be a worker's."""

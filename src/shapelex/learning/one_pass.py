@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shapelex._typing import ComplexArray, DistanceKind, FloatArray, IntArray
-from shapelex.coding.coders import Coding, DictionaryCoder
+from shapelex._typing import ComplexArray, DistanceKind, FloatArray
+from shapelex.coding.coders import CodedBlock, Coding, DictionaryCoder
 from shapelex.coding.cpu import MAX_PART_ROWS, RowCoder, count_threads, run_blocks
 from shapelex.coding.encoding import code_present
 from shapelex.coding.torch.device_coder import DeviceCoder, DeviceWhitening, open_device
@@ -120,7 +120,7 @@ def one_pass(shapes: Shapes, coding: Coding, distance: DistanceKind, *, keeps_va
         on_one_thread = replace(coding, n_threads=1)
         work = partial(one_pass, coding=on_one_thread, distance=distance, keeps_values=keeps_values)
         return shapes.reduce(work, merge)
-    sum_codes = partial(_sum_codes, coding.atom_rows, distance)
+    sum_codes = partial(_sum_codes, distance=distance)
     if isinstance(shapes, IncompleteShapes):
         sum_block = partial(_sum_incomplete, coding, sum_codes)
     elif coding.device == "cpu" or _is_small(shapes, coding):
@@ -140,6 +140,7 @@ def one_pass(shapes: Shapes, coding: Coding, distance: DistanceKind, *, keeps_va
         sums.values = sums.values if keeps_values else sums.values[:0]
         found = [merge([*found, sums])]
     (total,) = found
+    total.atoms = coding.atom_rows
     # The shapes were neither centered nor whitened, so what they add up to is.
     total.products = shapes.space.whiten_rows(total.products)
     total.worst_rows = shapes.space.unit_rows(total.worst_rows)
@@ -155,8 +156,7 @@ def _sum_on_cpu(coder: RowCoder, sum_codes: Callable[..., PassSums], block: Bloc
     def sum_part(start: int, stop: int) -> None:
         rows, scales, _ = coder.code_part(block, coded, start, stop)
         part = slice(start, stop)
-        support, coefs, squares = coded.support[part], coded.coefs[part, 0], coded.squares[part]
-        parts[start] = sum_codes(support, coefs, rows, scales, block.weights[part], squares)
+        parts[start] = sum_codes(coded, part, rows, scales, block.weights[part])
 
     # Parts of about equal length, whatever the number of threads: the sums of parts are added in order.
     part_rows = -(-n_rows // -(-n_rows // MAX_PART_ROWS))
@@ -175,34 +175,25 @@ def _sum_incomplete(coding: Coding, sum_codes: Callable[..., PassSums], block: B
     error on the landmarks present.
     """
     coded, completed = code_present(block, ~np.isnan(block.configurations), coding, with_errors=True)
-    coefs, scales = coded.coefs[:, 0], np.ones(len(block))
-    return sum_codes(coded.support, coefs, completed, scales, block.weights, coded.squares), completed
+    return sum_codes(coded, slice(None), completed, np.ones(len(block)), block.weights), completed
 
 
 def _sum_codes(
-    atom_rows: ComplexArray,
-    distance: DistanceKind,
-    support: IntArray,
-    coefs: ComplexArray,
-    rows: ComplexArray,
-    scales: FloatArray,
-    weights: FloatArray,
-    squares: FloatArray,
+    coded: CodedBlock, part: slice, rows: ComplexArray, scales: FloatArray, weights: FloatArray, distance: DistanceKind
 ) -> PassSums:
     """Return the sums of the vectors `scales` times `rows`, in the coordinates of the rows, and their values."""
-    n_atoms = len(atom_rows)
-    gram = np.zeros((n_atoms, n_atoms), dtype=np.complex128)
-    products = np.zeros((n_atoms, rows.shape[1]), dtype=np.complex128)
-    usage = np.zeros(n_atoms)
-    values, slopes = objective(squares, distance)
-    codes = np.ascontiguousarray(coefs).view(coefs.real.dtype)
+    gram = np.zeros((coded.n_atoms, coded.n_atoms), dtype=np.complex128)
+    products = np.zeros((coded.n_atoms, rows.shape[1]), dtype=np.complex128)
+    usage = np.zeros(coded.n_atoms)
+    values, slopes = objective(coded.squares[part], distance)
+    codes = np.ascontiguousarray(coded.coefs[part, 0]).view(coded.coefs.real.dtype)
     # A view that is always read-only: the kernel would be compiled again for arrays of users that are.
     vectors = read_only(np.ascontiguousarray(rows).view(rows.real.dtype))
     shares = np.ascontiguousarray(weights, dtype=np.float64)
     sums = gram.view(np.float64), products.view(np.float64), usage
-    accumulate_batch(support, codes, vectors, scales, shares, slopes, *sums)
+    accumulate_batch(coded.support[part], codes, vectors, scales, shares, slopes, *sums)
     weight, loss = float(weights.sum()), float(weights @ values)
-    return PassSums(gram, products, usage, weight, loss, values, atoms=atom_rows)
+    return PassSums(gram, products, usage, weight, loss, values)
 
 
 def _is_small(shapes: Shapes, coding: Coding) -> bool:
