@@ -66,7 +66,7 @@ def test_means_of_animals_are_compared_and_what_varies_within_them_is_refused():
     refused(f"{TEST} --by plate --unit animal", "plate varies within 20 of 20 values of animal")
     assert "(19 permutations);" in lines_of(run(f"{TEST} --by plate --unit none"))[0]
     for option in ("--within", "--group"):
-        refused(f"{TEST} --by plate {option} animal", "--unit replaces it", status=2)
+        refused(f"{TEST} --by plate {option} animal", f"{option} is now spelled --unit", status=2)
 
 
 def test_one_sentence_comes_first_then_the_tables_and_a_table_alone_is_replayed(cells):

@@ -72,7 +72,7 @@ class Exclusion:
 
     def _which_fit(self, column: str, told: "list[str]") -> dict[int, set[int]]:
         """Return the rows of the shapes that each entry with this column fits."""
-        from shapelex.shapes.identity import Names
+        from shapelex.io.names import Names
 
         entries: dict[str, list[int]] = {}
         for number, entry in enumerate(self.entries):

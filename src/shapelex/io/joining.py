@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shapelex._messages import parameter
 from shapelex.exceptions import ShapeInputError
+from shapelex.io.names import Names, id_in_full, tell_apart, without_numbers
 from shapelex.shapes.columns import FILE, column_from_values
-from shapelex.shapes.identity import GIVEN_ID, Names, id_in_full, tell_apart, without_numbers
+from shapelex.shapes.identity import GIVEN_ID
 
 if TYPE_CHECKING:
     import pandas as pd

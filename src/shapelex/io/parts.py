@@ -18,15 +18,19 @@ from shapelex._typing import BoolArray, ComplexArray, IntArray
 from shapelex.exceptions import ShapeFileError, ShapelexError
 from shapelex.io.assembly import SAME_COUNTS, Found, Wanted, assemble, check_cells, check_texts, mixed_note
 from shapelex.io.formats import npz
+from shapelex.io.names import tell_apart
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import ABSENT, METADATA, Column, ColumnKind, SeriesNumbers, cast_column
-from shapelex.shapes.identity import GIVEN_ID, SAME_FILE_NAMES, UniqueIds, hashes_of, id_in_file, tell_apart
+from shapelex.shapes.identity import GIVEN_ID, UniqueIds, hashes_of, id_in_file
 from shapelex.shapes.preparation import Preparation, join_preparations
 from shapelex.shapes.set import join_blocks
 from shapelex.shapes.study import join_roles
 from shapelex.spaces import Landmarks, Space
 
 logger = logging.getLogger(__name__)
+
+# What is told of a set whose files have the same names.
+_SAME_FILE_NAMES = "ids begin with the folders of files whose names are the same, as in control/well1:3"
 
 Describe: TypeAlias = Callable[[ShapeSet, Sequence[Path]], ShapeSet]
 Where: TypeAlias = Callable[[int], str]
@@ -224,7 +228,7 @@ class SetBuilder:
         name = id_in_file(item.record.id, path, self._names[path])
         if name is not None and name != item.record.id:
             item = replace(item, record=replace(item.record, id=name))
-            self.plan.notes[SAME_FILE_NAMES] = None
+            self.plan.notes[_SAME_FILE_NAMES] = None
         self._waiting.append(item)
         self._n_bytes += item.record.points.nbytes
         if len(self._waiting) >= _BATCH_RECORDS or self._n_bytes >= _BATCH_BYTES:
