@@ -25,7 +25,7 @@ COMMANDS = {
     "reconstruct": "reconstruct ShapeDictionary.npz shapes.npz -o out.csv --json",
     "distances": "distances shapes.npz -o out.csv --distance partial --json",
     "register": "register shapes.npz -o out.csv --json",
-    "impute": "impute incomplete.npz --formula ShapeDictionary.npz -o out.csv --json",
+    "impute": "impute incomplete.npz --model ShapeDictionary.npz -o out.csv --json",
     "sequence": "sequence ShapeDictionary.npz shapes.npz -o out.csv --switch-cost 0.05 --fps 2 --json",
     "replay": "replay codes.npz --json",
 }
