@@ -306,7 +306,7 @@ def main() -> None:
     parser.add_argument("--cold", type=int, default=5)
     parser.add_argument("--commands", type=int, default=100)
     parser.add_argument("--device", default="torch", help="the device of every other fit")
-    parser.add_argument("--random-state", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="commands that write files with this in their names")
     parser.add_argument("--write", action="store_true", help="keep the counts in docs/results")
     given = parser.parse_args()
