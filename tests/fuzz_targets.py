@@ -110,11 +110,11 @@ def _use_model(path: Path, _: int) -> None:
 def _use_record(path: Path, _: int) -> None:
     """Read a record, compare its inputs, and tell its methods."""
     from shapelex.cli.recorded_steps import find_steps
-    from shapelex.cli.replay import _states, _words
+    from shapelex.cli.replay import _states
     from shapelex.cli.step_sentences import sentence_of
 
     run = read_run(path)
-    _states(run, _words(run["command"]))
+    _states(run)
     for step in find_steps([path])[0]:
         sentence_of(step)
 

@@ -304,9 +304,9 @@ def _code_on_device(
     shapes: Shapes, coding: Coding, with_errors: bool = True
 ) -> "Iterator[tuple[int, Tensor, Tensor, Tensor]]":
     """Yield the number of the first shape, and supports, weights and squared errors on the device, of all blocks."""
+    coder = DeviceCoder(coding, np.result_type(shapes.dtype, coding.atom_rows.dtype))
     from shapelex.kernels.torch.pursuit import squared_errors
 
-    coder = DeviceCoder(coding, np.result_type(shapes.dtype, coding.atom_rows.dtype))
     atoms = coder.to_device(coding.atom_rows)
     whitening = DeviceWhitening(shapes.space, coder.to_device, shapes.name)
     for start, sent in coder.upload(shapes):

@@ -54,7 +54,8 @@ class DaskShapes(Shapes):
 
     def take(self, indices: IntArray) -> ComplexArray:
         """Return configurations by number; only these are transferred."""
-        return as_complex_rows(self.array[indices].compute(), name=self.name)
+        (rows,) = dask.compute(self.array[indices])
+        return as_complex_rows(rows, name=self.name)
 
     def changed(self, change: Change) -> Shapes:
         """Return the shapes that a function makes of these, computed where the chunks are."""
