@@ -1,5 +1,6 @@
 """What commands may replace: no input, nothing that shapelex did not write; and all outputs of a run, or none."""
 
+import contextlib
 import errno
 import shutil
 from pathlib import Path
@@ -44,22 +45,32 @@ REPLACING_AN_INPUT = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def full(ready, shapes, model):
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory, shapes, model):
     """A folder with inputs of many kinds, all written by shapelex."""
-    sx.write(shapes, "like.npz")
-    sx.write(shapes, "shapes.zarr")
-    (ready / "sub").mkdir()
-    lines_of(run("import shapes.npz -o table.csv"))
-    lines_of(run("import shapes.npz -o table.tsv"))
-    lines_of(run("import shapes.npz -o sub/table.tsv"))
-    lines_of(run(f"test shapes.npz --by label -o results {SMALL}"))
-    # A set of shapes under the name of a result, with the record of a test.
-    (ready / "results" / "points.csv").write_bytes((ready / "table.csv").read_bytes())
-    lines_of(run("encode model.npz shapes.npz -o codes.csv"))
-    (ready / "list.csv").write_text("id\ncell 1\n")
-    (ready / "link.npz").symlink_to("shapes.npz")
-    return ready
+    folder = tmp_path_factory.mktemp("filled")
+    with contextlib.chdir(folder):
+        model.save("model.npz", run={"command": "shapelex learn shapes.npz -o model.npz", "earlier": []})
+        for name in ("shapes.npz", "like.npz", "shapes.zarr"):
+            sx.write(shapes, name)
+        Path("sub").mkdir()
+        for name in ("table.csv", "table.tsv", "sub/table.tsv"):
+            lines_of(run(f"import shapes.npz -o {name}"))
+        lines_of(run(f"test shapes.npz --by label -o results {SMALL}"))
+        # A set of shapes under the name of a result, with the record of a test.
+        Path("results", "points.csv").write_bytes(Path("table.csv").read_bytes())
+        lines_of(run("encode model.npz shapes.npz -o codes.csv"))
+        Path("list.csv").write_text("id\ncell 1\n")
+        Path("link.npz").symlink_to("shapes.npz")
+    return folder
+
+
+@pytest.fixture
+def full(filled, tmp_path, monkeypatch):
+    """A copy of that folder."""
+    shutil.copytree(filled, tmp_path / "full", symlinks=True)
+    monkeypatch.chdir(tmp_path / "full")
+    return tmp_path / "full"
 
 
 @pytest.mark.parametrize("command", REPLACING_AN_INPUT)
