@@ -221,7 +221,10 @@ COMMANDS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     },
     "distances.csv": ("distances shapes.npz", lambda path: (path.read_text(),)),
     "series.csv": ("sequence model.npz shapes.npz", lambda path: (path.read_text(),)),
-    "classifier.npz": ("classify shapes.npz --by label", lambda path: (sx.load(path).predict_proba(make_shapes()),)),
+    "classifier.npz": (
+        "classify shapes.npz --by label --unit none",
+        lambda path: (sx.load(path).predict_proba(make_shapes()),),
+    ),
     # Names and contents of the tables in a folder of results.
     "results": (
         "test shapes.npz --by label --permutations 99",

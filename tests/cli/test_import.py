@@ -380,6 +380,6 @@ def test_broken_trilobites_from_the_file_to_a_page(data_folder, tmp_path, monkey
     shown = lines_of(run("learn", heads, "-o", "m.npz", *LEARN_GAPS, "--option", "curves=ignore", *as_is))
     assert shown[0].startswith("15 shapes are incomplete")
     assert any(line.startswith("note: ") for line in shown)
-    shown = lines_of(run("impute", heads, "-o", "complete.npz", "--formula", "m.npz", *as_is))
+    shown = lines_of(run("impute", heads, "-o", "complete.npz", "--model", "m.npz", *as_is))
     assert "34 of 4800 landmarks filled in, in 15 of 300 shapes." in shown
     lines_of(run("report", "m.npz", "complete.npz", "-o", "heads.html"))

@@ -43,7 +43,7 @@ def shape_sets(draw, ids=texts, labels=texts, closed=either, missing=False):
     return sx.ShapeSet(
         Z,
         sx.Landmarks(n_points, closed=draw(closed)),
-        ids=column(ids),
+        ids=draw(st.lists(ids, min_size=n_shapes, max_size=n_shapes, unique=True)),
         labels=named if named and any(named) else None,
         sequence=column(st.integers(0, 5)) if draw(st.booleans()) else None,
         metadata={"frame": column(st.integers(0, 9)), "tree": column(st.sampled_from(["oak", "elm"]))},

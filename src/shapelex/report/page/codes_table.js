@@ -31,13 +31,23 @@ export function entryCell(column, k) {
   return column.isInteger ? String(entry) : pythonFloat(entry);
 }
 
+/** A cell with an apostrophe before text that a spreadsheet would take for a formula, which reading takes away. */
+function withoutFormula(cell) {
+  return /^'*(\s*[=+@-]|[\t\r\n])/.test(cell) ? `'${cell}` : cell;
+}
+
+/** The cell of a column for shape k in a table of codes. */
+function codesCell(column, k) {
+  return typeof entryOf(column, k) === "string" ? withoutFormula(entryCell(column, k)) : entryCell(column, k);
+}
+
 /** The codes of all shapes of the page, as the table that `shapelex encode` writes: the largest weight first, angles in radians. */
 export function codesText() {
-  const head = [...columns.map((column) => column.name), "error", "n_used", "n_atoms"];
+  const head = [...columns.map((column) => withoutFormula(column.name)), "error", "n_used", "n_atoms"];
   for (let l = 1; l <= nNonzero; l++) head.push(`atom_${l}`, `modulus_${l}`, `angle_${l}`);
   const lines = [rowText(head)];
   for (let k = 0; k < nShapes; k++) {
-    const row = columns.map((column) => entryCell(column, k));
+    const row = columns.map((column) => codesCell(column, k));
     const terms = codeOf(k, nNonzero);
     row.push(writtenNumber(errorOf(k)), String(terms.length), String(atoms.length));
     for (let l = 0; l < nNonzero; l++) {
