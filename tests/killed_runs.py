@@ -227,7 +227,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     ),
     # Names and contents of the tables in a folder of results.
     "results": (
-        "test shapes.npz --by label --permutations 99",
+        "test shapes.npz --by label --unit none --permutations 99",
         lambda folder: [(path.name, path.read_text()) for path in sorted(folder.glob("*.csv"))],
     ),
     "page.html": ("report model.npz shapes.npz", read_page),
