@@ -293,7 +293,7 @@ class ShapeClassifier(ProbabilityClassifier):
             Labels: text or integers. By default those of the set `X`.
         groups : array_like of shape (n_shapes,), optional
             Shapes of the same group, such as the two wings of an insect, stay in one fold. By default the units of the
-            set `X`, see :attr:`ShapeSet.study`.
+            set `X`, see ``ShapeSet.study``.
 
         Returns
         -------

@@ -154,7 +154,7 @@ def compare(
         shuffle=True)``.
     groups : array_like of shape (n_shapes,), optional
         Group of each shape, such as a recording or a specimen; a group is held out as a whole. By default the units of
-        a set, see :attr:`ShapeSet.study`.
+        a set, see ``ShapeSet.study``.
     measure : {"loss", "distance"}, default "loss"
         ``"loss"`` is the error that each method minimizes and the paper compares: for ``"align-first"`` and ``"complex
         PCA, centered"`` the norm of a difference in a fixed pose. ``"distance"`` is for all methods the full Procrustes

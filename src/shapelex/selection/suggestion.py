@@ -141,7 +141,7 @@ def suggest(
         folds holds out random rows, and the reasons say so; ``KFold(3)`` always holds out blocks.
     groups : array_like of shape (n_shapes,), optional
         Group of each shape, such as a recording or a specimen; a group is held out as a whole. By default the units of
-        a set, see :attr:`ShapeSet.study`; fewer folds are made where these are fewer than `cv`.
+        a set, see ``ShapeSet.study``; fewer folds are made where these are fewer than `cv`.
     max_shapes : int, default 1500
         Maximum number of shapes to use, evenly spaced over the rows.
     stability : bool, default True

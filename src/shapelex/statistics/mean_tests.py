@@ -222,7 +222,7 @@ def mean_test(
         Names of the groups.
     unit : str or None, default "auto"
         Column of sets that says which shapes belong together and are not independent: their mean shapes are compared.
-        By default the units of each set, see :attr:`ShapeSet.study`; None takes shapes as independent.
+        By default the units of each set, see ``ShapeSet.study``; None takes shapes as independent.
 
     Returns
     -------

@@ -295,7 +295,7 @@ def shape_lm(
     unit : str, array_like or None, default "auto"
         Column or values that say which shapes belong together and are not independent, such as all images of an animal:
         the model is one of the mean shapes of these units, within which no column may vary. By default the units of a
-        set, see :attr:`ShapeSet.study`, and single shapes for arrays; None takes shapes as independent.
+        set, see ``ShapeSet.study``, and single shapes for arrays; None takes shapes as independent.
     method : {"residuals", "full"}, default "residuals"
         Permute the residuals of the reduced models, or the shapes themselves.
 
