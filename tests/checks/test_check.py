@@ -190,6 +190,12 @@ def test_objects_of_masks_that_are_cut_off_merged_or_have_holes_are_found():
     assert found["holes"] == ("1",)
     assert found["border"] == ("20",)
     assert found["merged"] == ("21",)
+    # What is usual of a group is no mistake of one of its objects.
+    for across in (160, 260, 340):
+        mask[((x - across) ** 2 + (y - 220) ** 2 < 14**2) | ((x - across - 26) ** 2 + (y - 220) ** 2 < 14**2)] = across
+    objects = sx.outlines_from_mask(mask, 60, which="labels").to_shape_set()
+    kinds = ["pair" if int(name) in (21, 160, 260, 340) else "disk" for name in objects.ids]
+    assert not [one for one in sx.check(objects.replace(labels=kinds)) if one.kind == "merged"]
 
 
 def test_large_sets_are_compared_on_a_sample_that_is_named():

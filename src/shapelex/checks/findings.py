@@ -279,10 +279,15 @@ def _look_at_objects(shapes: ShapeSet) -> Iterator[Finding]:
         yield from _about(kind, ids[flags], words, call.format(kind), command.format(kind))
     words = "in several parts, of which only the largest is outlined"
     yield from _about("in_parts", ids[lost > _SPECK * area], words, *_LEAVE_OUT)
-    is_large = area > _LARGE * np.median(area)
+    import pandas as pd
+
+    # Lobed leaves are less convex than those of other species, so that objects are compared within their group.
+    groups = np.zeros(len(ids)) if shapes.labels is None else shapes.labels
+    is_large = area > _LARGE * pd.Series(area).groupby(groups).transform("median").to_numpy()
     if shapes.closed and is_large.any() and len(shapes) >= _FEWEST:
-        solidity = measure(shapes)["solidity"].to_numpy()
-        is_merged = is_large & (solidity < np.nanmedian(solidity) - _LESS_SOLID)
+        solidity = measure(shapes)["solidity"]
+        usual = solidity.reset_index(drop=True).groupby(groups).transform("median").to_numpy()
+        is_merged = is_large & (solidity.to_numpy() < usual - _LESS_SOLID)
         yield from _about("merged", ids[is_merged], "large and not convex, perhaps several objects in one", *_LEAVE_OUT)
 
 

@@ -75,7 +75,7 @@ def _commands(folder: Path, seed: int) -> list[list[str]]:
     shapes, model = str(folder / "shapes.npz"), str(folder / "model.npz")
     seeded = ["--random-state", str(seed)] if seed else []
     return [
-        ["import", str(folder / _IMAGES), "-o", shapes, "--n-points", str(N_POINTS), "--register",
+        ["import", str(folder / _IMAGES), "-o", shapes, "--n-points", str(N_POINTS), "--register", "--unit", "none",
          "--label-from", r"(\w+)\.png", *seeded],
         ["learn", shapes, "-o", model, "--n-atoms", str(N_ATOMS), "--n-nonzero", str(N_NONZERO), *seeded,
          "--figure", str(folder / "atoms.png")],
