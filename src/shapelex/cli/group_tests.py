@@ -8,7 +8,8 @@ import typer
 
 from shapelex.cli.check import say_findings
 from shapelex.cli.errors import ARGUMENTS
-from shapelex.cli.group_results import RESULT_FILES, GroupResults, tell_results
+from shapelex.cli.figures import FigureRequest, claim_figure, draw_figure, with_figure
+from shapelex.cli.group_results import FIGURE_WIDTH, RESULT_FILES, GroupResults, tell_results
 from shapelex.cli.json_report import current_report
 from shapelex.cli.options import ForceOption, JsonOption, QuietOption, RawCellsOption, SeedOption, ShapesArgument
 from shapelex.cli.outputs import claim_folder, claim_table, options_apart, record_run
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@with_figure
 def compare_groups(
     shapes: ShapesArgument,
     by: Annotated[
@@ -34,6 +36,9 @@ def compare_groups(
             show_default=False,
         ),
     ] = None,
+    sums: Annotated[
+        int, typer.Option("--type", min=1, max=3, help="Type of the sums of squares: 1, 2 or 3, as in SAS and R.")
+    ] = 1,
     dictionary: Annotated[
         Path | None,
         typer.Option("--dictionary", help="Model file that learn wrote: also compare its atoms.", show_default=False),
@@ -45,7 +50,7 @@ def compare_groups(
         Path | None,
         typer.Option(
             "--table",
-            help="Also write the analysis of variance: .csv, .tsv, .xlsx or .parquet.",
+            help="Also write the analysis of variance: .csv, .tsv or .parquet; as .xlsx all tables, a sheet for each.",
             show_default=False,
         ),
     ] = None,
@@ -58,6 +63,7 @@ def compare_groups(
     ] = True,
     raw_cells: RawCellsOption = False,
     seed: SeedOption = 0,
+    figure: FigureRequest = FigureRequest(),  # noqa: B008 -- it cannot change
     force: ForceOption = False,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
@@ -68,6 +74,10 @@ def compare_groups(
     the landmarks that differ, and with --dictionary the atoms that differ. P values are by permutation. In --formula,
     size is the centroid size; other names are columns of the shapes. Shapes without a value, and groups of one shape,
     are left out, and named. Shapes that are not independent, such as those of one image, are averaged (--unit).
+
+    After a model with an interaction of --by with another column, such as "~ species * sex", the combinations of both
+    are compared in pairs, too. --figure draws the mean shapes, or what the model fits; --width single is one column of
+    a journal.
 
     With --force, the results of an earlier test in the folder -o are replaced as a whole; other files in it are kept.
 
@@ -83,6 +93,7 @@ def compare_groups(
         # Said before the work, not after it.
         import_matplotlib()
     folder = None if out is None else claim_folder(out, force, RESULT_FILES)
+    picture = claim_figure(figure, force)
     screen = Screen(quiet, as_json)
     model = None if dictionary is None else load_dictionary(dictionary)
     if model is None:
@@ -91,6 +102,7 @@ def compare_groups(
     else:
         found = read_shapes_for(model, shapes, screen)
     with screen.progress("comparing"):
+        from shapelex.files.table_file import write_workbook
         from shapelex.statistics.group_comparison import compare_groups as compare
 
         compared = compare(
@@ -98,6 +110,7 @@ def compare_groups(
             by,
             unit=unit_of(unit),
             formula=None if formula is None else f"shape ~ {formula.rpartition('~')[2].strip()}",
+            type=sums,
             codes=None if model is None else model.encode(found),
             model=model,
             permutations=permutations,
@@ -119,8 +132,15 @@ def compare_groups(
         for path in _write_results(folder, results, run, lines, raw_cells):
             screen.wrote(path)
     if target is not None:
-        _write(target, results.tables["anova"], run, raw_cells)
+        if target.suffix.lower() == ".xlsx":
+            write_workbook(target, results.tables, run)
+        else:
+            _write(target, results.tables["anova"], run, raw_cells)
         screen.wrote(target)
+    if picture is not None:
+        draw, height = next(iter(results.figures(lines).values()))
+        draw_figure(figure, draw, run, height / FIGURE_WIDTH)
+        screen.wrote(picture)
     screen.show({"answer": results.answer, **results.facts, "tables": results.records()})
 
 
@@ -154,7 +174,7 @@ def _write_results(
     for name, (draw, height) in results.figures(lines).items():
         path = folder / f"{name}.png"
         with style():
-            figure = Figure(figsize=figure_size(140, height), layout="constrained")
+            figure = Figure(figsize=figure_size(FIGURE_WIDTH, height), layout="constrained")
             ax: Axes = figure.subplots()
             draw(ax)
             save_figure(figure, path)
