@@ -28,7 +28,7 @@ def save_nwb(path, animals=("a", "b"), left_out=(), rate=25.0, start=10.0, times
             animal.attrs["neurodata_type"] = "PoseEstimation"
             skeleton = animal.create_group("fly")
             skeleton.attrs["neurodata_type"] = "Skeleton"
-            skeleton["nodes"] = NODES
+            skeleton.create_dataset("nodes", data=NODES, dtype=h5py.string_dtype())
             for column, node in enumerate(NODES):
                 series = animal.create_group(node)
                 series.attrs["neurodata_type"] = "PoseEstimationSeries"
@@ -77,31 +77,40 @@ def test_refuses_nwb(tmp_path, told, words):
     check_refused(words, sx.read, save_nwb(tmp_path / "a.nwb", **told))
 
 
+def make_frames(sleap_io):
+    """Return five frames of each of two videos, with two flies; in frame 2 somebody labeled them."""
+    skeleton = sleap_io.Skeleton(NODES, name="fly")
+    tracks = [sleap_io.Track("a"), sleap_io.Track("b")]
+    frames = []
+    for video in [sleap_io.Video(filename=f"{name}.mp4", open_backend=False) for name in "vw"]:
+        for frame in range(5):
+            found = []
+            for row, track in enumerate(tracks):
+                points, scores = POINTS[row, frame], np.full(3, 0.2 * (frame + 1))
+                if frame == 2:
+                    # The prediction is elsewhere.
+                    found.append(sleap_io.Instance.from_numpy(points, skeleton=skeleton, track=track))
+                    points = points + 50
+                predict = sleap_io.PredictedInstance.from_numpy
+                found.append(predict(points, skeleton=skeleton, track=track, point_scores=scores, score=1.0))
+            frames.append(sleap_io.LabeledFrame(video=video, frame_idx=frame, instances=found))
+    return frames
+
+
+def save_project(path):
+    """Write a project of SLEAP with one video."""
+    import sleap_io
+
+    sleap_io.Labels(make_frames(sleap_io)[:5]).save(str(path))
+    return path
+
+
 @needs_sleap_io
 def test_labeled_poses_count_before_predicted_ones(tmp_path):
     import sleap_io
 
-    skeleton = sleap_io.Skeleton(NODES, name="fly")
-    videos = [sleap_io.Video(filename=f"{name}.mp4", open_backend=False) for name in "vw"]
-    tracks = [sleap_io.Track("a"), sleap_io.Track("b")]
-    frames = []
-    for video in videos:
-        for frame in range(5):
-            found = []
-            for row, track in enumerate(tracks):
-                points = POINTS[row, frame]
-                if frame == 2:
-                    # Labeled and predicted: the prediction is elsewhere.
-                    found.append(sleap_io.Instance.from_numpy(points, skeleton=skeleton, track=track))
-                    points = points + 50
-                scores = np.full(3, 0.2 * (frame + 1))
-                found.append(
-                    sleap_io.PredictedInstance.from_numpy(
-                        points, skeleton=skeleton, track=track, point_scores=scores, score=1.0
-                    )
-                )
-            frames.append(sleap_io.LabeledFrame(video=video, frame_idx=frame, instances=found))
-    sleap_io.Labels(frames[:5]).save(str(tmp_path / "flies.slp"))
+    frames = make_frames(sleap_io)
+    save_project(tmp_path / "flies.slp")
     shapes = sx.read(tmp_path / "flies.slp")
     check_set(shapes, formats=["sleap_project"], individual=["a"] * 5 + ["b"] * 5, frame=[*range(5)] * 2)
     np.testing.assert_allclose(shapes.configurations.reshape(2, 5, 3), POINTS @ [1, -1j])
