@@ -28,7 +28,7 @@ def save_nwb(path, animals=("a", "b"), left_out=(), rate=25.0, start=10.0, times
             animal.attrs["neurodata_type"] = "PoseEstimation"
             skeleton = animal.create_group("fly")
             skeleton.attrs["neurodata_type"] = "Skeleton"
-            skeleton.create_dataset("nodes", data=NODES, dtype=h5py.string_dtype())
+            skeleton["nodes"] = NODES
             for column, node in enumerate(NODES):
                 series = animal.create_group(node)
                 series.attrs["neurodata_type"] = "PoseEstimationSeries"
@@ -79,7 +79,7 @@ def test_refuses_nwb(tmp_path, told, words):
 
 def make_frames(sleap_io):
     """Return five frames of each of two videos, with two flies; in frame 2 somebody labeled them."""
-    skeleton = sleap_io.Skeleton(NODES, name="fly")
+    skeleton = sleap_io.Skeleton(list(NODES), name="fly")
     tracks = [sleap_io.Track("a"), sleap_io.Track("b")]
     frames = []
     for video in [sleap_io.Video(filename=f"{name}.mp4", open_backend=False) for name in "vw"]:
