@@ -25,7 +25,7 @@ from shapelex.exceptions import (
     UnsupportedBySpaceError,
 )
 from shapelex.geometry.resampling import resample_polyline
-from shapelex.io.assembly import fit_curves
+from shapelex.io.parts import fit_curves
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.preparation import Preparation
 from shapelex.shapes.summary import signed_areas
