@@ -346,7 +346,7 @@ def _labels_of(
                 f"{format_option('threshold', threshold)} cannot go with {format_option('which', 'labels')}: a label "
                 f"image has none; use {format_option('which', 'components')}."
             )
-        return as_labels(image)
+        return as_labels(image, image.size)
     foreground = image != 0 if threshold is None else image > check_threshold(threshold)
     # Gray values and labels are told from a mask by a second value beside the background.
     values = image[foreground] if threshold is None and image.dtype != bool else image[:0]
@@ -361,8 +361,8 @@ def _labels_of(
     return ndimage.label(foreground, _NEIGHBORS[connectivity])[0], None
 
 
-def as_labels(image: np.ndarray[Any, Any]) -> tuple[IntArray, IntArray | None]:
-    """Return an image of labels without large gaps, and what they stand for, if not for themselves."""
+def as_labels(image: np.ndarray[Any, Any], n_pixels: int) -> tuple[IntArray, IntArray | None]:
+    """Return values of an image as labels without large gaps, and what they stand for, if not for themselves."""
     if image.dtype.kind == "f":
         if not (np.isfinite(image).all() and (image == np.rint(image)).all() and np.abs(image).max() < 2**53):
             raise ShapeInputError(
@@ -376,7 +376,7 @@ def as_labels(image: np.ndarray[Any, Any]) -> tuple[IntArray, IntArray | None]:
         raise ShapeInputError(f"mask has negative labels, down to {lowest}: labels start at 1, background is 0.")
     if highest > np.iinfo(np.int64).max:
         raise ShapeInputError(f"mask has labels up to {highest}, which need 64 bits: number its objects from 1.")
-    if highest <= min(image.size, _MAX_OBJECTS):
+    if highest <= min(n_pixels, _MAX_OBJECTS):
         return image if image.dtype.itemsize <= 4 else image.astype(np.int32), None
     # SciPy makes a list as long as the largest label, so they are numbered by rank.
     names = np.zeros(1, image.dtype)
@@ -419,25 +419,27 @@ def outline_objects(
     holes: str,
     connectivity: int,
     is_whole: bool,
+    frame: tuple[int, int, int, int] | None = None,
 ) -> Iterator[tuple[ObjectReport, ComplexArray]]:
     """Yield a report and the whole contour for each object of a label image, also for those that are dropped.
 
     Labels stand for `names`, if given, and with `is_whole` each is in one piece. Objects of an area below the limit are
     dropped for the reason that comes with it, and those at the border or with holes where `border` or `holes` says so.
+    `frame` has the top and left of the labels in a larger image, and the height and width of that.
     """
     find_contours = load_library("skimage.measure", "scikit-image", "Following outlines").find_contours
-    height, width = labels.shape
+    first_row, first_column, height, width = frame or (0, 0, *labels.shape)
     boxes = ndimage.find_objects(labels)
     if len(boxes) > _MAX_OBJECTS:
         raise ShapeInputError(f"It has {len(boxes)} objects, more than {_MAX_OBJECTS}: it looks like noise.")
     n_covered = sum((box[0].stop - box[0].start) * (box[1].stop - box[1].start) for box in boxes if box is not None)
-    if n_covered > _MAX_OVERLAP * labels.size:
+    if n_covered > _MAX_OVERLAP * height * width:
         # Outlining them would take hours.
         raise ShapeInputError(f"Its {len(boxes)} objects are scattered all over each other: it looks like noise.")
     for number, box in enumerate(boxes, start=1):
         if box is None:
             continue
-        top, left = box[0].start, box[1].start
+        top, left = first_row + box[0].start, first_column + box[1].start
         pixels = labels[box] == number
         n_fragments, lost_area = 1, 0
         if not is_whole:
