@@ -23,8 +23,8 @@ from shapelex._messages import format_option
 from shapelex._validation import check_count
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.cellpose import read_masks
-from shapelex.io.formats.frame_rates import rate_of_step
 from shapelex.io.guards import read_head, refusing
+from shapelex.io.series import rate_of_step
 
 Item = TypeVar("Item")
 Pixels = np.ndarray[Any, Any]
