@@ -271,9 +271,7 @@ class ImageFile:
         n_there = max(n_pages, planes.size if self._needs_tifffile else 0)
         if not planes.size or n_there < max(planes.size, int(told.get("images", 1))):
             raise ShapeFileError(f"{self.path} declares more pages than it holds, or than {_MAX_PAGES}.")
-        if file.is_ome or told.get("unit"):
-            self._find_pixel_size(file, told)
-        self._find_frame_rate(file, told)
+        self._find_measures(file, told)
         planes = planes.reshape(sizes)
         for axis, (noun, option) in _AXES.items():
             if option in chosen:
@@ -299,30 +297,25 @@ class ImageFile:
         if chosen or is_one_page:
             self._planes = planes.ravel().tolist()
 
-    def _find_pixel_size(self, file: Any, told: Any) -> None:
-        """Set the size of pixels from what an OME or ImageJ file tells."""
+    def _find_measures(self, file: Any, told: Any) -> None:
+        """Set the size of pixels and the frame rate from what an OME or ImageJ file tells of them."""
         if file.is_ome:
-            found = dict(re.findall(r'\b(PhysicalSize[XY](?:Unit)?)="([^"]{1,40})"', str(file.ome_metadata)))
+            names = "PhysicalSize[XY](?:Unit)?|TimeIncrement(?:Unit)?"
+            found = dict(re.findall(rf'\b({names})="([^"]{{1,40}})"', str(file.ome_metadata)))
             sizes = [float(found.get(f"PhysicalSize{axis}", 0)) for axis in "XY"]
             units = {found.get(f"PhysicalSize{axis}Unit", "µm") for axis in "XY"}
+            step, time_unit = found.get("TimeIncrement", "0"), found.get("TimeIncrementUnit", "s")
         else:
             sizes = [1 / value if value > 0 else 0.0 for value in file.pages[0].resolution]
-            units = {str(told["unit"])}
+            # ImageJ calls images without a scale "pixel" or "inch" with the resolution of a screen.
+            units = {str(told.get("unit", "pixel"))}
+            # Its "fps" is the speed of playback.
+            step, time_unit = told.get("finterval", 0), told.get("tunit", "sec")
         unit = units.pop()
-        # ImageJ calls images without a scale "pixel" or "inch" with the resolution of a screen.
-        if units or unit in ("pixel", "pixels", "inch") or not all(0 < size < np.inf for size in sizes):
-            return
-        self.pixel_size, self.unit = (sizes[0], sizes[1]), "µm" if unit in ("micron", "um", "\\u00B5m") else unit
-
-    def _find_frame_rate(self, file: Any, told: Any) -> None:
-        """Set the frame rate from what an OME or ImageJ file tells; the "fps" of ImageJ is the speed of playback."""
-        if file.is_ome:
-            found = dict(re.findall(r'\b(TimeIncrement(?:Unit)?)="([^"]{1,40})"', str(file.ome_metadata)))
-            step, unit = found.get("TimeIncrement", "0"), found.get("TimeIncrementUnit", "s")
-        else:
-            step, unit = told.get("finterval", 0), told.get("tunit", "sec")
+        if not units and unit not in ("pixel", "pixels", "inch", "") and all(0 < size < np.inf for size in sizes):
+            self.pixel_size, self.unit = (sizes[0], sizes[1]), "µm" if unit in ("micron", "um", "\\u00B5m") else unit
         with contextlib.suppress(ValueError, TypeError):
-            self.frame_rate = rate_of_step(float(step), str(unit))
+            self.frame_rate = rate_of_step(float(step), str(time_unit))
 
     def _tifffile_pages(self) -> Iterator[tuple[Pixels, bool]]:
         """Yield the pages of a TIFF that Pillow does not decode."""

@@ -8,8 +8,15 @@ from shapelex._typing import ArrayLike
 from shapelex._validation import check_count
 from shapelex.exceptions import EmptySetError, ShapeInputError
 from shapelex.geometry.resampling import resample_polyline
-from shapelex.io.contours import ObjectChoice, count_objects, outlines_from_mask, remark_on_objects
-from shapelex.io.midlines import closes_a_loop, midline_inside, remark_on_loops
+from shapelex.io.contours import (
+    ObjectChoice,
+    closes_a_loop,
+    count_objects,
+    midline_inside,
+    outlines_from_mask,
+    remark_on_loops,
+    remark_on_objects,
+)
 from shapelex.sequences.registration import register_sequence
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.preparation import Preparation

@@ -32,7 +32,6 @@ from shapelex._validation import check_choice
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.io import contours
 from shapelex.io.images import MAX_PIXELS, ImageFile, Kept, Page, Pixels
-from shapelex.io.midlines import closes_a_loop, midline_inside, remark_on_loops
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.shapes.columns import FPS
 
@@ -174,8 +173,12 @@ def read_records(
         counts.update(contours.count_objects([report for report, _ in found], fills_holes=holes == "fill"))
         found = [(report, outline) for report, outline in found if not report.dropped]
         if midlines:
-            n_loops += sum(closes_a_loop(report) for report, _ in found)
-            found = [(report, midline_inside(outline)) for report, outline in found if not closes_a_loop(report)]
+            n_loops += sum(contours.closes_a_loop(report) for report, _ in found)
+            found = [
+                (report, contours.midline_inside(outline))
+                for report, outline in found
+                if not contours.closes_a_loop(report)
+            ]
         n_in_page.update([page] * len(found))
         for report, outline in found:
             # The only object of an image of 0 and 1 has the id that it would have in a label image.
@@ -199,7 +202,7 @@ def read_records(
                 where=f"{place}object {name}",
                 spans_folder=tracked and not is_stack,
             )
-    left_out = contours.remark_on_objects(counts) + remark_on_loops(n_loops)
+    left_out = contours.remark_on_objects(counts) + contours.remark_on_loops(n_loops)
     if not n_in_page:
         # An empty field of view is a result, too.
         why = f"all its objects were left out: {' '.join(left_out)}" if left_out else "no object was found in it."
