@@ -61,7 +61,7 @@ class Format:
         """The module of its reader."""
         return import_module(f"shapelex.io.formats.{self.module}")
 
-    @property
+    @cached_property
     def reader(self) -> Callable[..., Any]:
         """The function that reads a file."""
         reader: Callable[..., Any] = getattr(self.functions, "read_set", None) or self.functions.read_records

@@ -9,7 +9,6 @@ any point is left out.
 
 import base64
 import binascii
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -31,12 +30,11 @@ from shapelex.shapes.columns import FPS
 _MAX_WALK = 10**7
 # Among the metadata of a record until its frame rate is known.
 _TIME_UNIT = "unit of time"
-_PREFIXES = {"": 1.0, "centi": 1e-2, "milli": 1e-3, "micro": 1e-6, "nano": 1e-9, "kilo": 1e3, "mega": 1e6, "giga": 1e9}
-_SHORT = {"": 1.0, "c": 1e-2, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9, "k": 1e3, "M": 1e6, "G": 1e9}
-_LENGTHS = {"in": 0.0254, "micron": 1e-6, "microns": 1e-6, "inch": 0.0254, "inches": 0.0254}
+_PREFIXES = {"": 1.0, "centi": 1e-2, "milli": 1e-3, "micro": 1e-6, "nano": 1e-9, "kilo": 1e3}
+_SHORT = {"": 1.0, "c": 1e-2, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9, "k": 1e3}
+_LENGTHS = {"in": 0.0254, "inch": 0.0254, "inches": 0.0254, "micron": 1e-6, "microns": 1e-6}
 _LENGTHS |= {f"{prefix}m": factor for prefix, factor in _SHORT.items()}
-for _word in ("meter", "metre", "meters", "metres"):
-    _LENGTHS |= {f"{prefix}{_word}": factor for prefix, factor in _PREFIXES.items()}
+_LENGTHS |= {f"{prefix}met{end}": _PREFIXES[prefix] for prefix in _PREFIXES for end in ("er", "re", "ers", "res")}
 
 
 def read_records(
@@ -44,7 +42,6 @@ def read_records(
     *,
     curve: str = "spine",
     max_gap: int | None = None,
-    head_first: bool = False,
     y_down: bool = False,
 ) -> Iterator[Record | BadRecord | Remark]:
     """Yield a record for each worm and time, and remarks on times that were left out.
@@ -57,8 +54,6 @@ def read_records(
         What to read of a worm.
     max_gap : int, optional
         A new sequence begins where more frames than this are missing; None keeps each worm in one sequence.
-    head_first : bool, default: False
-        Whether spines whose head is said to be last are reversed.
     y_down : bool, default: False
         Whether y points down in the file; it is then negated. WCON does not say.
     """
@@ -90,8 +85,6 @@ def read_records(
             points, metadata = record.points.conj() if y_down else record.points, dict(record.metadata)
             rate = rate_of_step(step, metadata.pop(_TIME_UNIT))
             metadata |= {} if rate is None else {FPS: rate}
-            if head_first and curve == "spine" and metadata.get("head") == "R":
-                points, metadata["head"] = points[::-1], "L"
             name = f"{path.name.split('.')[0]}:{worm}:{metadata['t']:g}"
             yield replace(record, points=points, id=name, sequence=sequence, frame=frame, metadata=metadata)
     yield from remark_gaps(n_left_out, n_times)
@@ -117,7 +110,7 @@ def _moments(document: Any, source: str, curve: str) -> Iterator[Record | BadRec
     scales: dict[str, float] = {}
     for name in ("x", "y", "ox", "oy", "cx", "cy", "px", "py"):
         try:
-            scales[name] = unit_ratio(units.get(name, units["x"]), units["x"])
+            scales[name] = _unit_ratio(units.get(name, units["x"]), units["x"])
         except ValueError as error:
             raise ShapeFileError(f"{source}: the unit of {name} cannot be converted to that of x: {error}.") from error
     strain = document["metadata"].get("strain") if isinstance(document.get("metadata"), dict) else None
@@ -259,28 +252,12 @@ def _frame_numbers(times: FloatArray) -> tuple[Any, float | None]:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), float(step)
 
 
-def unit_ratio(unit: object, reference: str) -> float:
-    """Return how many `reference` units one `unit` is, such as 1000 for "m" in "mm".
-
-    Equal units have ratio 1 even where they are unknown, such as pixels; others must be lengths such as ``"mm"``,
-    ``"12*in"`` or ``"in/72"``, or a ValueError is raised.
-    """
+def _unit_ratio(unit: object, reference: str) -> float:
+    """Return how many `reference` units one `unit` is, such as 1000 for "m" in "mm"; unknown ones must be equal."""
     if unit == reference:
         return 1.0
-    lengths = []
-    for text in (unit, reference):
-        if not isinstance(text, str) or len(text) > 100:
-            raise ValueError("a unit must be a short text")
-        length, n_lengths = 1.0, 0
-        for operator, word in re.findall(r"([*/])([^*/]*)", f"*{text}"):
-            is_length = word.strip() in _LENGTHS
-            is_number = re.fullmatch(r"\s*\d+(\.\d*)?(e[+-]?\d{1,3})?\s*", word, re.IGNORECASE | re.ASCII) is not None
-            factor = _LENGTHS[word.strip()] if is_length else float(word) if is_number else 0.0
-            # What is no factor, and a length in a denominator, make the whole no length.
-            length *= factor if operator == "*" else 0.0 if is_length or not factor else 1 / factor
-            n_lengths += is_length
-        if n_lengths != 1 or not 0 < length < np.inf:
-            raise ValueError(f"{text!r} is no unit of length")
-        lengths.append(length)
+    lengths = [_LENGTHS.get(text.strip()) if isinstance(text, str) else None for text in (unit, reference)]
+    if lengths[0] is None or lengths[1] is None:
+        raise ValueError(f"{text_of(unit)[:40]!r} and {reference[:40]!r} are not both units of length such as 'mm'")
     # 0.001 / 1e-3 and the like should not leave rounding in coordinates.
     return float(f"{lengths[0] / lengths[1]:.12g}")
