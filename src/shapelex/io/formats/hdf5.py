@@ -390,7 +390,8 @@ def _attribute_messages(stream: BinaryIO, address: int, n_before: int) -> Iterat
         block = _read(stream, start + n_before, min(n_bytes, _MAX_BLOCK_BYTES))
         place = 0
         while place + n_head <= len(block):
-            kind, n_content = (block[place], _integer(block, place + 1, 2)) if is_new else _old_message(block, place)
+            # Types take a byte, in older files two.
+            kind, n_content = block[place], _integer(block, place + (1 if is_new else 2), 2)
             content = block[place + n_head : place + n_head + n_content]
             place += n_head + n_content
             if kind == _ATTRIBUTE:
@@ -399,10 +400,6 @@ def _attribute_messages(stream: BinaryIO, address: int, n_before: int) -> Iterat
                 start, n_bytes = _integer(content, 0, 8), _integer(content, 8, 8)
                 # Newer blocks begin with a mark and end with a checksum.
                 blocks.append((start + 4, max(n_bytes - 8, 0)) if is_new else (start, n_bytes))
-
-
-def _old_message(block: bytes, place: int) -> tuple[int, int]:
-    return _integer(block, place, 2), _integer(block, place + 2, 2)
 
 
 def _attribute_lengths(message: bytes) -> list[int]:
