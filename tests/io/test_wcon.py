@@ -62,6 +62,8 @@ def test_worms_are_sequences_in_order_of_time_whatever_the_file(read):
         ([3.0], [0]),
         ([0.0, 1.0, 2.0, 2.01], [0, 1, 2, 3]),
         ([1.3, 1.4, 1.5, 2.5], [0, 1, 2, 12]),
+        # Rounded times of 29.97 frames per second.
+        (np.round(700 + np.array([0, 1, 2, 3, 7, 8, 19]) / 29.97, 3).tolist(), [0, 1, 2, 3, 7, 8, 19]),
     ],
 )
 def test_frames_follow_the_usual_step_of_time(read, times, frames):
@@ -156,16 +158,6 @@ def test_pieces_in_an_archive_make_one_recording(tmp_path):
             archive.writestr(f"worms_{number}.wcon", json.dumps(recording(series([number, number + 0.5]))))
     shapes = sx.read(path)
     check_set(shapes, t=[0, 0.5, 1, 1.5], sequence=[0] * 4)
-
-
-@pytest.mark.realdata
-def test_real_files(data_folder):
-    folder = data_folder / "formats/wcon"
-    shapes = sx.read(folder / "offset_and_centroid.wcon", space=sx.Landmarks(3))
-    points = dict(zip(shapes.ids.tolist(), shapes.configurations, strict=True))
-    np.testing.assert_allclose(points["offset_and_centroid:1:0"], [6.5 + 8.3j, 7 + 8j, 7.5 + 7.6j])
-    np.testing.assert_allclose(points["offset_and_centroid:2:0.1"][[0, 2]], [6.6 + 6.2j, 7.5 + 5.5j])
-    assert sx.read(folder / "perimeter.wcon", curve="perimeter").shape == (1, 8)
 
 
 @pytest.mark.realdata
