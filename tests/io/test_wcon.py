@@ -117,6 +117,12 @@ def test_missing_points_are_nan_and_lost_frames_left_out(read):
     assert "max_gap=5" in note
 
 
+def test_head_can_be_brought_first(read):
+    document = recording(worm("1", [0, 1], [[1, 2], [3, 4]], [[0, 0], [0, 0]], head=["R", "L"]))
+    np.testing.assert_array_equal(read(document, head_first=True).configurations, [[2, 1], [3, 4]])
+    np.testing.assert_array_equal(read(document).configurations, [[1, 2], [3, 4]])
+
+
 def test_repeats_are_dropped_and_contradictions_named(read, check_bad_record):
     one = worm("1", [0], [[1, 2]], [[0, 0]])
     shapes = read(recording(one, one))

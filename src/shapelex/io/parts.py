@@ -524,16 +524,22 @@ class SetBuilder:
         """Assemble the records that wait; first those that are kept whatever comes."""
         waiting, n_first = self._waiting, self._n_kept if self._can_drop else len(self._waiting)
         self._waiting, self._n_kept, self._n_bytes = [], 0, 0
-        for batch in (waiting[:n_first], waiting[n_first:]):
-            if batch:
-                if batch[-1] is waiting[-1] and n_first < len(waiting):
-                    self._set_mark()
-                paths, records = zip(*batch, strict=True)
-                place = _places(paths, records)
-                part, n_repeated = _assemble(records, self._wanted, place)
-                self.plan.n_repeated_ends += n_repeated
-                series = [path.parent if one.spans_folder else path for path, one in batch]
-                self._admit(part, paths, series, place, are_records=True)
+        self._add_records(waiting[:n_first])
+        if n_first < len(waiting):
+            self._set_mark()
+            self._add_records(waiting[n_first:])
+
+    def _add_records(self, batch: Sequence[tuple[Path, Record]]) -> None:
+        if batch:
+            paths, records = zip(*batch, strict=True)
+
+            def where(row: int) -> str:
+                return f"{paths[row]}, {records[row].where or records[row].id}"
+
+            part, n_repeated = _assemble(records, self._wanted, where)
+            self.plan.n_repeated_ends += n_repeated
+            series = [path.parent if one.spans_folder else path for path, one in batch]
+            self._admit(part, paths, series, where, are_records=True)
 
     def _set_mark(self) -> None:
         """Remember what is known before the first part of a file that may have to be dropped."""
@@ -569,11 +575,6 @@ class SetBuilder:
         self._describe(part, paths)
         self.plan.admit(part, where, are_records=are_records)
         self.parts.append((part.configurations, part.columns))
-
-
-def _places(paths: Sequence[Path], records: Sequence[Record]) -> Where:
-    """Return what names the place of a record in messages."""
-    return lambda row: f"{paths[row]}, {records[row].where or records[row].id}"
 
 
 class AssembledShapes:

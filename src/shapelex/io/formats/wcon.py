@@ -42,6 +42,7 @@ def read_records(
     *,
     curve: str = "spine",
     max_gap: int | None = None,
+    head_first: bool = False,
     y_down: bool = False,
 ) -> Iterator[Record | BadRecord | Remark]:
     """Yield a record for each worm and time, and remarks on times that were left out.
@@ -54,6 +55,8 @@ def read_records(
         What to read of a worm.
     max_gap : int, optional
         A new sequence begins where more frames than this are missing; None keeps each worm in one sequence.
+    head_first : bool, default: False
+        Whether spines whose head is said to be last are reversed.
     y_down : bool, default: False
         Whether y points down in the file; it is then negated. WCON does not say.
     """
@@ -85,6 +88,8 @@ def read_records(
             points, metadata = record.points.conj() if y_down else record.points, dict(record.metadata)
             rate = rate_of_step(step, metadata.pop(_TIME_UNIT))
             metadata |= {} if rate is None else {FPS: rate}
+            if head_first and curve == "spine" and metadata.get("head") == "R":
+                points, metadata["head"] = points[::-1], "L"
             name = f"{path.name.split('.')[0]}:{worm}:{metadata['t']:g}"
             yield replace(record, points=points, id=name, sequence=sequence, frame=frame, metadata=metadata)
     yield from remark_gaps(n_left_out, n_times)
