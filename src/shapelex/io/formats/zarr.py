@@ -5,6 +5,7 @@ space, the notes and the provenance. A folder may also be one array of landmarks
 """
 
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from shapelex.io.guards import refusing
 from shapelex.io.stored_shapes import SHAPES_FORMAT, header_of, landmarks_in_file, parts_of_header
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import METADATA, in_file
+from shapelex.shapes.set import join_blocks
 from shapelex.shapes.storage import FileShapes
 from shapelex.spaces import from_columns
 
@@ -73,7 +75,7 @@ def write_blocks(shapes: Any, path: Path) -> None:
         for name, array in arrays.items():
             group.create_array(name, data=array)
         start = 0
-        for block in shapes.blocks():
+        for block in _whole_chunks(shapes.blocks(), n_rows):
             part = slice(start, start + len(block))
             rows[part] = block.configurations
             for name, column in stored.items():
@@ -89,6 +91,20 @@ def _as_storable(column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     if column.dtype.kind != "U":
         return column
     return np.array([text.encode(errors="surrogateescape").decode(errors="replace") for text in column.tolist()])
+
+
+def _whole_chunks(blocks: Iterator[ShapeSet], n_rows: int) -> Iterator[ShapeSet]:
+    """Cut blocks anew, so that every chunk is written once."""
+    waiting: list[ShapeSet] = []
+    for block in blocks:
+        waiting.append(block)
+        n_waiting = sum(map(len, waiting))
+        if n_whole := n_waiting - n_waiting % n_rows:
+            joined = join_blocks(waiting)
+            yield joined[:n_whole]
+            waiting = [joined[n_whole:]] if n_whole < n_waiting else []
+    if waiting:
+        yield join_blocks(waiting)
 
 
 def _from_group(arrays: dict[str, Any], header: dict[str, Any], path: Path) -> ShapeSet:
