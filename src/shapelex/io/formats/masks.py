@@ -159,8 +159,8 @@ def read_records(
                     f"It has {n_objects} objects or more in {path.stat().st_size} bytes: it looks like a pattern."
                 )
             is_one = is_whole and plan.kind != "labels"
-            told = objects.labels, objects.names, limit, border, holes, 4, is_one, objects.frame
-            found = list(contours.outline_objects(*told))
+            rules = limit, border, holes, 4, is_one
+            found = list(contours.outline_objects(objects.labels, objects.names, *rules, objects.frame))
             pieces = [report.n_fragments for report, _ in found]
             if kind == "auto" and plan.kind == "labels" and np.median([0, *pieces]) > _MAX_PIECES:
                 raise ShapeInputError(_IN_PIECES)
