@@ -299,6 +299,7 @@ class ImageFile:
 
     def _find_measures(self, file: Any, told: Any) -> None:
         """Set the size of pixels and the frame rate from what an OME or ImageJ file tells of them."""
+        sizes, units = [0.0, 0.0], {""}
         if file.is_ome:
             names = "PhysicalSize[XY](?:Unit)?|TimeIncrement(?:Unit)?"
             found = dict(re.findall(rf'\b({names})="([^"]{{1,40}})"', str(file.ome_metadata)))
@@ -306,13 +307,14 @@ class ImageFile:
             units = {found.get(f"PhysicalSize{axis}Unit", "µm") for axis in "XY"}
             step, time_unit = found.get("TimeIncrement", "0"), found.get("TimeIncrementUnit", "s")
         else:
-            sizes = [1 / value if value > 0 else 0.0 for value in file.pages[0].resolution]
-            # ImageJ calls images without a scale "pixel" or "inch" with the resolution of a screen.
-            units = {str(told.get("unit", "pixel"))}
-            # Its "fps" is the speed of playback.
+            if told.get("unit"):
+                sizes = [1 / value if value > 0 else 0.0 for value in file.pages[0].resolution]
+                units = {str(told["unit"])}
+            # The "fps" of ImageJ is the speed of playback.
             step, time_unit = told.get("finterval", 0), told.get("tunit", "sec")
         unit = units.pop()
-        if not units and unit not in ("pixel", "pixels", "inch", "") and all(0 < size < np.inf for size in sizes):
+        # ImageJ calls images without a scale "pixel" or "inch" with the resolution of a screen.
+        if not units and unit not in ("pixel", "pixels", "inch") and all(0 < size < np.inf for size in sizes):
             self.pixel_size, self.unit = (sizes[0], sizes[1]), "µm" if unit in ("micron", "um", "\\u00B5m") else unit
         with contextlib.suppress(ValueError, TypeError):
             self.frame_rate = rate_of_step(float(step), str(time_unit))
