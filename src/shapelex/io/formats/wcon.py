@@ -30,11 +30,12 @@ from shapelex.shapes.columns import FPS
 _MAX_WALK = 10**7
 # Among the metadata of a record until its frame rate is known.
 _TIME_UNIT = "unit of time"
-_PREFIXES = {"": 1.0, "centi": 1e-2, "milli": 1e-3, "micro": 1e-6, "nano": 1e-9, "kilo": 1e3}
-_SHORT = {"": 1.0, "c": 1e-2, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9, "k": 1e3}
-_LENGTHS = {"in": 0.0254, "inch": 0.0254, "inches": 0.0254, "micron": 1e-6, "microns": 1e-6}
+_PREFIXES = {"": 1.0, "centi": 1e-2, "milli": 1e-3, "micro": 1e-6, "nano": 1e-9, "kilo": 1e3, "mega": 1e6, "giga": 1e9}
+_SHORT = {"": 1.0, "c": 1e-2, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "μ": 1e-6, "n": 1e-9, "k": 1e3, "M": 1e6, "G": 1e9}
+_LENGTHS = {"in": 0.0254, "micron": 1e-6, "microns": 1e-6, "inch": 0.0254, "inches": 0.0254}
 _LENGTHS |= {f"{prefix}m": factor for prefix, factor in _SHORT.items()}
-_LENGTHS |= {f"{prefix}met{end}": _PREFIXES[prefix] for prefix in _PREFIXES for end in ("er", "re", "ers", "res")}
+for _word in ("meter", "metre", "meters", "metres"):
+    _LENGTHS |= {f"{prefix}{_word}": factor for prefix, factor in _PREFIXES.items()}
 
 
 def read_records(
@@ -258,11 +259,27 @@ def _frame_numbers(times: FloatArray) -> tuple[Any, float | None]:
 
 
 def _unit_ratio(unit: object, reference: str) -> float:
-    """Return how many `reference` units one `unit` is, such as 1000 for "m" in "mm"; unknown ones must be equal."""
+    """Return how many `reference` units one `unit` is, such as 1000 for "m" in "mm".
+
+    Equal units have ratio 1 even where they are unknown, such as pixels; others must be lengths such as ``"mm"``,
+    ``"12*in"`` or ``"in/72"``, or a ValueError is raised.
+    """
     if unit == reference:
         return 1.0
-    lengths = [_LENGTHS.get(text.strip()) if isinstance(text, str) else None for text in (unit, reference)]
-    if lengths[0] is None or lengths[1] is None:
-        raise ValueError(f"{text_of(unit)[:40]!r} and {reference[:40]!r} are not both units of length such as 'mm'")
+    lengths = []
+    for text in (unit, reference):
+        if not isinstance(text, str) or len(text) > 100:
+            raise ValueError("a unit must be a short text")
+        length, n_lengths = 1.0, 0
+        for operator, word in re.findall(r"([*/])([^*/]*)", f"*{text}"):
+            is_length = word.strip() in _LENGTHS
+            is_number = re.fullmatch(r"\s*\d+(\.\d*)?(e[+-]?\d{1,3})?\s*", word, re.IGNORECASE | re.ASCII) is not None
+            factor = _LENGTHS[word.strip()] if is_length else float(word) if is_number else 0.0
+            # What is no factor, and a length in a denominator, make the whole no length.
+            length *= factor if operator == "*" else 0.0 if is_length or not factor else 1 / factor
+            n_lengths += is_length
+        if n_lengths != 1 or not 0 < length < np.inf:
+            raise ValueError(f"{text!r} is no unit of length")
+        lengths.append(length)
     # 0.001 / 1e-3 and the like should not leave rounding in coordinates.
     return float(f"{lengths[0] / lengths[1]:.12g}")
