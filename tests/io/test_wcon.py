@@ -78,9 +78,10 @@ def test_frames_follow_the_usual_step_of_time(read, times, frames):
     ("unit", "reference", "ratio"),
     [
         ("mm", "mm", 1), ("pixels", "pixels", 1), ("m", "mm", 1000), ("millimetres", "mm", 1), ("µm", "um", 1),
-        ("μm", "micron", 1), ("in", "mm", 25.4), ("12*in", "mm", 304.8), ("in/72", "inch", 1 / 72), ("0.5*mm", "mm", 0.5),
-        ("kilometers", "m", 1000),
-        *((unit, "mm", None) for unit in ("", "s", "mm^2", "mm*mm", "1/mm", "*mm", "mm*", "0*mm", "2", 7, None, "mm mm")),
+        ("μm", "micron", 1), ("in", "mm", 25.4), ("12*in", "mm", 304.8), ("in/72", "inch", 1 / 72),
+        ("0.5*mm", "mm", 0.5), ("kilometers", "m", 1000),
+        *((unit, "mm", None) for unit in ("", "s", "mm^2", "mm*mm", "1/mm", "*mm", "mm*", "0*mm", "2", "mm mm")),
+        (7, "mm", None), (None, "mm", None),
         ("x" * 999, "mm", None), ("pixels", "mm", None),
     ],
 )  # fmt: skip

@@ -9,6 +9,7 @@ any point is left out.
 
 import base64
 import binascii
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
