@@ -17,7 +17,7 @@ from PIL.TiffImagePlugin import TiffImageFile
 import shapelex as sx
 from shapelex.exceptions import CodesError
 from shapelex.files.code_files import write_codes
-from shapelex.io.formats import hdf5_text
+from shapelex.io.formats.hdf5 import check_text
 from tests.io import test_sleap
 from tests.io.conftest import check_left_out, check_refused, little_memory, notes_of
 
@@ -153,9 +153,9 @@ def test_names_in_hdf5(tmp_path, n_before):
         file.create_dataset("names", data=[f"name {number}" for number in range(40)], dtype=h5py.string_dtype())
         start = file["names"].id.get_offset()
     with h5py.File(path) as file:
-        hdf5_text.check_text(file["names"], path)
+        check_text(file["names"], path)
     content = bytearray(path.read_bytes())
     content[start : start + 4] = b"\xff\xff\xff\xff"
     path.write_bytes(content)
     with h5py.File(path) as file:
-        check_refused("'/names' declares 4294967295 bytes of text", hdf5_text.check_text, file["names"], path)
+        check_refused("'/names' declares 4294967295 bytes of text", check_text, file["names"], path)

@@ -4,13 +4,10 @@ import h5py
 import numpy as np
 import pytest
 import tifffile
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.io import savemat
 
 import shapelex as sx
 from shapelex.exceptions import ParameterError, ShapeInputError
-from shapelex.io.formats.wcon import _frame_numbers
 from shapelex.shapes.columns import frame_rates
 from tests.io.conftest import check_refused, check_set
 
@@ -19,22 +16,6 @@ POINTS = np.random.default_rng(3).normal(size=(4, 5, 2)).cumsum(axis=1)
 
 def rates_of(shapes):
     return shapes.metadata["fps"].tolist() if "fps" in shapes.metadata else None
-
-
-@given(
-    counts=st.lists(st.integers(1, 6), min_size=3, max_size=200),
-    rate=st.sampled_from([3, 15, 25, 29.97, 30, 60]),
-    start=st.floats(0, 1000),
-)
-def test_rounded_times_give_the_frames_that_they_were_made_of(counts, rate, start):
-    # The usual step is one frame, as in recordings with some gaps.
-    counts = [1] * (len(counts) + 1) + counts
-    frames = np.concatenate([[0], np.cumsum(counts)])
-    times = np.round(start + frames / rate, 3)
-    found, step = _frame_numbers(times)
-    np.testing.assert_array_equal(found, frames)
-    assert step is not None
-    assert step == pytest.approx(1 / rate, abs=1e-3 / frames[-1])
 
 
 class TestFormats:

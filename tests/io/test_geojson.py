@@ -1,13 +1,11 @@
 """GeoJSON and QuPath: geometries, classes, and what is refused."""
 
-import json
 import re
 from typing import Any
 
 import numpy as np
 import pytest
 
-import shapelex as sx
 from tests.io.conftest import check_refused, check_set, notes_of
 
 FILE = "cells.geojson"
@@ -144,15 +142,3 @@ def test_properties_become_metadata(read):
     }
     np.testing.assert_array_equal(shapes.metadata["area"], [3.5, 4, np.nan])
     assert "2 of 3 features: have properties that are lists or objects" in notes_of(shapes)
-
-
-@pytest.mark.realdata
-def test_real_qupath_export(data_folder):
-    path = data_folder / "formats/qupath/qupath05.geojson"
-    shapes = sx.read(path, n_points=100)
-    document = json.loads(path.read_text())
-    assert shapes.ids.tolist() == [one["id"] for one in document["features"]]
-    assert shapes.metadata["name"].tolist() == ["UT", "I", "I"]
-    first = np.array(document["features"][0]["geometry"]["coordinates"][0])[0]
-    assert shapes[0][0] == first @ [1, -1j]
-    assert shapes.closed

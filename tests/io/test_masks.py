@@ -7,6 +7,9 @@ import zlib
 import numpy as np
 import pytest
 import tifffile
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from PIL import Image
 
 import shapelex as sx
@@ -348,6 +351,26 @@ class TestObjects:
             for name, column in found.metadata.items():
                 np.testing.assert_array_equal(column, made.metadata[name])
             assert all(note in notes_of(found) for note in made.notes)
+
+    @given(
+        image=arrays("u2", st.tuples(st.integers(1, 7), st.integers(1, 7)), elements=st.integers(0, 3)),
+        margins=st.tuples(*[st.integers(0, 40)] * 4),
+        kind=st.sampled_from(["binary", "labels"]),
+    )
+    def test_objects_anywhere_in_the_image_are_those_of_the_array(self, tmp_path_factory, image, margins, kind):
+        image = np.pad(image, (margins[:2], margins[2:]))
+        path = tmp_path_factory.getbasetemp() / "plate.tif"
+        tifffile.imwrite(path, image, photometric="minisblack")
+        options = {"kind": kind, "min_area": 1, **({"threshold": 0.5} if kind == "binary" else {})}
+        if not image.any():
+            check_refused("no object was found", read, path, **options)
+            return
+        array, which = (image > 0, "components") if kind == "binary" else (image, "labels")
+        made = sx.outlines_from_mask(array, 20, which=which, min_area=1).to_shape_set("plate")
+        found = read(path, **options)
+        np.testing.assert_array_equal(found.configurations, made.configurations)
+        assert found.ids.tolist() == made.ids.tolist()
+        assert found.metadata["touches_border"].tolist() == made.metadata["touches_border"].tolist()
 
     def test_outlines_have_the_unit_of_the_file(self, tmp_path):
         path, told = tmp_path / "a.tif", {"axes": "YX", "PhysicalSizeX": 0.25, "PhysicalSizeY": 0.25}

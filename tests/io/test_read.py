@@ -213,7 +213,7 @@ class TestErrors:
 
 class TestAssembly:
     def test_counts_differ(self, read):
-        words = r"4 \(2 times\), 5 \(once\); .*record 2.*n_points=100 .*BSpline"
+        words = r"4 \(.*record 1, line 1\), 5 \(.*record 2, line 7\)\. .*n_points=100 .*BSpline"
         check_refused(words, read, SQUARE + PENTAGON + SQUARE)
 
     def test_resampled(self, read):
@@ -271,7 +271,7 @@ class TestAssembly:
             assert len(read(text, on_error="skip", **options)) == 1
 
     def test_keys_that_no_two_records_share(self, read, monkeypatch):
-        monkeypatch.setattr("shapelex.io.assembly._FREE_CELLS", 1000)
+        monkeypatch.setattr("shapelex.io.parts._FREE_CELLS", 1000)
         text = "".join(f"LM=2\n0 0\n1 1\nKEY{number}=1\n" for number in range(90))
         check_refused("90 records have 90 different keys", read, text)
 

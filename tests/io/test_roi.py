@@ -135,13 +135,3 @@ def test_real_regions_are_as_expected(data_folder):
         np.testing.assert_allclose(shapes[0], ring[: len(ring) - (ring[0] == ring[-1])], rtol=1e-6)
         assert "have several parts, of which the largest was read" in notes_of(shapes)
         assert shapes.metadata["n_parts"].tolist() == [len(rings)]
-
-
-@pytest.mark.realdata
-def test_real_archive_reads_by_kind(data_folder):
-    path = data_folder / "formats/imagej_roi/RoiSet.zip"
-    check_refused("closed", sx.read, path)
-    assert sx.read(path, n_points=50, only="outlines").shape == (6, 50)
-    assert sx.read(path, n_points=50, only="lines").ids.tolist() == ["freeline", "polyline"]
-    assert sx.read(path, only="points").shape == (1, 14)
-    assert "9 regions: 6 outlines, 2 lines and 1 set of points" in notes_of(sx.read(path, n_points=50, closed=True))

@@ -7,7 +7,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import ShapeFileError, ShapelexError
-from shapelex.files import archive, atomic
+from shapelex.files import archive
 from shapelex.io.formats import npz as _npz
 from shapelex.io.formats import zarr as _zarr
 from shapelex.shapes import storage
@@ -180,22 +180,3 @@ def test_a_chunk_that_was_lost_or_damaged(tmp_path, monkeypatch, name):
             check_refused("damaged in rows 20 to 23", use)
     next(chunk for chunk in sorted((path / name / "c").rglob("*")) if chunk.is_file()).unlink()
     check_refused(r"1 of the 10 chunks of .* are not there; copy it again", sx.open_shapes, path)
-
-
-def test_the_old_folder_comes_back_when_the_new_one_cannot_take_its_place(tmp_path, monkeypatch):
-    shapes = make_set()
-    path = sx.write(shapes, tmp_path / "a.zarr")
-    rename = type(path).rename
-
-    def fail(self, target):
-        if self.name == "content":
-            raise OSError(28, "No space left on device")
-        return rename(self, target)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(type(path), "rename", fail)
-        # As on systems that cannot exchange two folders.
-        patched.setattr(atomic, "_exchange", lambda first, second: False)
-        check_refused("No space left", sx.write, shapes[:3], path, overwrite=True, error=OSError)
-    assert sx.read(path).equals(shapes)
-    assert [one.name for one in tmp_path.iterdir()] == ["a.zarr"]

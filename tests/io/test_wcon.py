@@ -9,7 +9,6 @@ import pytest
 
 import shapelex as sx
 from shapelex.exceptions import SkippedRecordsWarning
-from shapelex.io.formats.wcon import unit_ratio
 from tests.io.conftest import check_refused, check_set, notes_of
 
 FILE = "worms.wcon"
@@ -63,6 +62,8 @@ def test_worms_are_sequences_in_order_of_time_whatever_the_file(read):
         ([3.0], [0]),
         ([0.0, 1.0, 2.0, 2.01], [0, 1, 2, 3]),
         ([1.3, 1.4, 1.5, 2.5], [0, 1, 2, 12]),
+        # Rounded times of 29.97 frames per second.
+        (np.round(700 + np.array([0, 1, 2, 3, 7, 8, 19]) / 29.97, 3).tolist(), [0, 1, 2, 3, 7, 8, 19]),
     ],
 )
 def test_frames_follow_the_usual_step_of_time(read, times, frames):
@@ -73,38 +74,26 @@ def test_frames_follow_the_usual_step_of_time(read, times, frames):
         check_set(read(recording(series(times)), max_gap=max_gap), sequence=sequence)
 
 
-def test_units_of_y_are_converted_to_those_of_x(read):
-    entry = worm("1", [0], [[1, 2]], [[0.003, 0.004]], ox=[1], oy=[1])
-    shapes = read(recording(entry, y="m", ox="cm", oy="um"))
-    np.testing.assert_allclose(shapes.configurations, [[11 + 3.001j, 12 + 4.001j]])
-    assert shapes.metadata["units"].tolist() == ["mm"]
-
-
 @pytest.mark.parametrize(
     ("unit", "reference", "ratio"),
     [
-        ("mm", "mm", 1),
-        ("pixels", "pixels", 1),
-        ("m", "mm", 1000),
-        ("millimetres", "mm", 1),
-        ("µm", "um", 1),
-        ("μm", "micron", 1),
-        ("in", "mm", 25.4),
-        ("12*in", "mm", 304.8),
-        ("in/72", "inch", 1 / 72),
-        ("0.5*mm", "mm", 0.5),
-        ("kilometers", "m", 1000),
+        ("mm", "mm", 1), ("pixels", "pixels", 1), ("m", "mm", 1000), ("millimetres", "mm", 1), ("µm", "um", 1),
+        ("μm", "micron", 1), ("in", "mm", 25.4), ("12*in", "mm", 304.8), ("in/72", "inch", 1 / 72),
+        ("0.5*mm", "mm", 0.5), ("kilometers", "m", 1000),
+        *((unit, "mm", None) for unit in ("", "s", "mm^2", "mm*mm", "1/mm", "*mm", "mm*", "0*mm", "2", "mm mm")),
+        (7, "mm", None), (None, "mm", None),
+        ("x" * 999, "mm", None), ("pixels", "mm", None),
     ],
-)
-def test_unit_ratios(unit, reference, ratio):
-    assert unit_ratio(unit, reference) == pytest.approx(ratio, rel=1e-11)
-
-
-@pytest.mark.parametrize(
-    "unit", ["", "s", "mm^2", "mm*mm", "1/mm", "*mm", "mm*", "0*mm", "2", 7, None, "mm mm", "x" * 999]
-)
-def test_what_is_no_length_has_no_ratio(unit):
-    check_refused("unit", unit_ratio, unit, "mm", error=ValueError)
+)  # fmt: skip
+def test_units_of_y_are_converted_to_those_of_x(read, unit, reference, ratio):
+    units = {"t": "s", "x": reference, "ox": reference, "y": unit, "oy": unit}
+    document = recording(worm("1", [0], [[1, 2]], [[3, 4]], ox=[1], oy=[1])) | {"units": units}
+    if ratio is None:
+        check_refused("unit of y cannot be converted to that of x: .*unit|units .* as text", read, document)
+        return
+    shapes = read(document)
+    np.testing.assert_allclose(shapes.configurations, [[2 + 4j * ratio, 3 + 5j * ratio]], rtol=1e-11)
+    assert shapes.metadata["units"].tolist() == [reference]
 
 
 @pytest.mark.parametrize(
@@ -178,16 +167,6 @@ def test_pieces_in_an_archive_make_one_recording(tmp_path):
             archive.writestr(f"worms_{number}.wcon", json.dumps(recording(series([number, number + 0.5]))))
     shapes = sx.read(path)
     check_set(shapes, t=[0, 0.5, 1, 1.5], sequence=[0] * 4)
-
-
-@pytest.mark.realdata
-def test_real_files(data_folder):
-    folder = data_folder / "formats/wcon"
-    shapes = sx.read(folder / "offset_and_centroid.wcon", space=sx.Landmarks(3))
-    points = dict(zip(shapes.ids.tolist(), shapes.configurations, strict=True))
-    np.testing.assert_allclose(points["offset_and_centroid:1:0"], [6.5 + 8.3j, 7 + 8j, 7.5 + 7.6j])
-    np.testing.assert_allclose(points["offset_and_centroid:2:0.1"][[0, 2]], [6.6 + 6.2j, 7.5 + 5.5j])
-    assert sx.read(folder / "perimeter.wcon", curve="perimeter").shape == (1, 8)
 
 
 @pytest.mark.realdata

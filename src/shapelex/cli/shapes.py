@@ -79,7 +79,7 @@ def read_shapes_for(model: "ShapeDictionary", path: str, screen: Screen) -> "Sha
 
 def _read_outlines_for(model: "ShapeDictionary", path: str, screen: Screen, wanted: dict[str, Any]) -> "ShapeSet":
     """Read a file of shapes that are not prepared; only outlines are resampled or fitted, landmarks are refused."""
-    from shapelex.io.assembly import SAME_COUNTS
+    from shapelex.io.parts import SAME_COUNTS
     from shapelex.spaces import Landmarks
 
     space, is_closed = model.space_, False

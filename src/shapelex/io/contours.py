@@ -1,4 +1,4 @@
-"""Outlines of the objects in a mask.
+"""Outlines of the objects in a mask, and midlines of those that are long and thin.
 
 The first row of a mask is at the top. Outlines are closed: complex points ``x + iy`` with y up, counter-clockwise from
 the topmost point.
@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from scipy import ndimage
+from scipy import ndimage, sparse
 
 from shapelex._extras import load_library
 from shapelex._messages import format_option, parameter
-from shapelex._typing import ArrayLike, ComplexArray, IntArray
+from shapelex._typing import ArrayLike, ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_choice, check_count, check_number
 from shapelex.exceptions import (
     ArrayTypeError,
@@ -25,7 +25,7 @@ from shapelex.exceptions import (
     UnsupportedBySpaceError,
 )
 from shapelex.geometry.resampling import resample_polyline
-from shapelex.io.assembly import fit_curves
+from shapelex.io.parts import fit_curves
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.preparation import Preparation
 from shapelex.shapes.summary import signed_areas
@@ -46,6 +46,13 @@ _MAX_OVERLAP = 300
 _MAX_OBJECTS = 1_000_000
 # Following outlines takes about 400 bytes for each of their points.
 _MAX_VERTICES = 500_000
+
+# Holes of a larger part of the area are those of an object that closes a loop.
+_LOOP = 0.02
+# Steps to the eight neighbors of a pixel, of which a graph without directions needs half.
+_STEPS = ((0, 1, 1.0), (1, 0, 1.0), (1, 1, 2**0.5), (1, -1, 2**0.5))
+# How finely the line is extended to the edge of the object, in pixels.
+_FINE = 0.1
 
 _NEIGHBORS = {4: ndimage.generate_binary_structure(2, 1), 8: ndimage.generate_binary_structure(2, 2)}
 _CUT_OFF = "touching the border"
@@ -346,7 +353,7 @@ def _labels_of(
                 f"{format_option('threshold', threshold)} cannot go with {format_option('which', 'labels')}: a label "
                 f"image has none; use {format_option('which', 'components')}."
             )
-        return as_labels(image)
+        return as_labels(image, image.size)
     foreground = image != 0 if threshold is None else image > check_threshold(threshold)
     # Gray values and labels are told from a mask by a second value beside the background.
     values = image[foreground] if threshold is None and image.dtype != bool else image[:0]
@@ -361,8 +368,8 @@ def _labels_of(
     return ndimage.label(foreground, _NEIGHBORS[connectivity])[0], None
 
 
-def as_labels(image: np.ndarray[Any, Any]) -> tuple[IntArray, IntArray | None]:
-    """Return an image of labels without large gaps, and what they stand for, if not for themselves."""
+def as_labels(image: np.ndarray[Any, Any], n_pixels: int) -> tuple[IntArray, IntArray | None]:
+    """Return values of an image as labels without large gaps, and what they stand for, if not for themselves."""
     if image.dtype.kind == "f":
         if not (np.isfinite(image).all() and (image == np.rint(image)).all() and np.abs(image).max() < 2**53):
             raise ShapeInputError(
@@ -376,7 +383,7 @@ def as_labels(image: np.ndarray[Any, Any]) -> tuple[IntArray, IntArray | None]:
         raise ShapeInputError(f"mask has negative labels, down to {lowest}: labels start at 1, background is 0.")
     if highest > np.iinfo(np.int64).max:
         raise ShapeInputError(f"mask has labels up to {highest}, which need 64 bits: number its objects from 1.")
-    if highest <= min(image.size, _MAX_OBJECTS):
+    if highest <= min(n_pixels, _MAX_OBJECTS):
         return image if image.dtype.itemsize <= 4 else image.astype(np.int32), None
     # SciPy makes a list as long as the largest label, so they are numbered by rank.
     names = np.zeros(1, image.dtype)
@@ -419,25 +426,27 @@ def outline_objects(
     holes: str,
     connectivity: int,
     is_whole: bool,
+    frame: tuple[int, int, int, int] | None = None,
 ) -> Iterator[tuple[ObjectReport, ComplexArray]]:
     """Yield a report and the whole contour for each object of a label image, also for those that are dropped.
 
     Labels stand for `names`, if given, and with `is_whole` each is in one piece. Objects of an area below the limit are
     dropped for the reason that comes with it, and those at the border or with holes where `border` or `holes` says so.
+    `frame` has the top and left of the labels in a larger image, and the height and width of that.
     """
     find_contours = load_library("skimage.measure", "scikit-image", "Following outlines").find_contours
-    height, width = labels.shape
+    first_row, first_column, height, width = frame or (0, 0, *labels.shape)
     boxes = ndimage.find_objects(labels)
     if len(boxes) > _MAX_OBJECTS:
         raise ShapeInputError(f"It has {len(boxes)} objects, more than {_MAX_OBJECTS}: it looks like noise.")
     n_covered = sum((box[0].stop - box[0].start) * (box[1].stop - box[1].start) for box in boxes if box is not None)
-    if n_covered > _MAX_OVERLAP * labels.size:
+    if n_covered > _MAX_OVERLAP * height * width:
         # Outlining them would take hours.
         raise ShapeInputError(f"Its {len(boxes)} objects are scattered all over each other: it looks like noise.")
     for number, box in enumerate(boxes, start=1):
         if box is None:
             continue
-        top, left = box[0].start, box[1].start
+        top, left = first_row + box[0].start, first_column + box[1].start
         pixels = labels[box] == number
         n_fragments, lost_area = 1, 0
         if not is_whole:
@@ -528,3 +537,75 @@ def rms_radius(outline: ComplexArray) -> float:
 def _name_labels(labels: list[int]) -> str:
     named = ", ".join(map(str, labels[:10]))
     return f"{named} and {len(labels) - 10} more" if len(labels) > 10 else named
+
+
+def closes_a_loop(report: ObjectReport) -> bool:
+    """Tell whether an object has a hole that is so large that it has no midline."""
+    return report.hole_area > _LOOP * report.area
+
+
+def remark_on_loops(n_loops: int) -> list[str]:
+    """Return what is said of objects that have no midline, if there are any."""
+    words = "1 object closes a loop and has" if n_loops == 1 else f"{n_loops} objects close a loop and have"
+    return [f"{words} no midline: left out."] if n_loops else []
+
+
+def midline_inside(outline: ComplexArray) -> ComplexArray:
+    """Return the midline of an object, given by its outline in pixels, as points about a pixel apart."""
+    draw = load_library("skimage.draw", "scikit-image", "Finding midlines")
+    skeletonize = load_library("skimage.morphology", "scikit-image", "Finding midlines").skeletonize
+    corner = complex(np.floor(outline.real.min()) - 1, np.floor(outline.imag.min()) - 1)
+    moved = outline - corner
+    shape = int(moved.imag.max()) + 3, int(moved.real.max()) + 3
+    pixels = draw.polygon2mask(shape, np.column_stack([moved.imag, moved.real]))
+    radii = ndimage.distance_transform_edt(pixels)
+    y, x = np.nonzero(skeletonize(pixels))
+    path = _longest_path(y, x, shape)
+    width = radii[y[path], x[path]]
+    # The last pixels bend into a corner of the end, or fork there.
+    middle = np.arange(len(path))
+    kept = path[(middle >= width[0]) & (middle < len(path) - width[-1])]
+    points = x[kept if len(kept) > 1 else path] + 1j * y[kept if len(kept) > 1 else path]
+    if len(points) == 1:
+        # A disc has no direction: its midline is a diameter.
+        points = np.array([points[0] - 0.5, points[0] + 0.5])
+    smooth = ndimage.gaussian_filter1d(points, min(2.0, len(points) / 8), mode="nearest")
+    reach = max(2, int(np.median(width)))
+    first, last = _extension(smooth[::-1], reach, pixels), _extension(smooth, reach, pixels)
+    line: ComplexArray = np.concatenate([first[::-1], smooth, last]) + corner
+    return line
+
+
+def _longest_path(y: Any, x: Any, shape: tuple[int, int]) -> Any:
+    """Return the pixels of the longest of all shortest paths in a skeleton, in order."""
+    numbers = np.full((shape[0] + 1, shape[1] + 2), -1)
+    numbers[y, x] = np.arange(len(y))
+    starts, ends, lengths = [], [], []
+    for down, right, length in _STEPS:
+        neighbors = numbers[y + down, x + right]
+        starts.append(np.flatnonzero(neighbors >= 0))
+        ends.append(neighbors[neighbors >= 0])
+        lengths.append(np.full(len(ends[-1]), length))
+    edges = np.concatenate(lengths), (np.concatenate(starts), np.concatenate(ends))
+    graph = sparse.csr_array(edges, shape=(len(y), len(y)))
+    one: FloatArray = sparse.csgraph.dijkstra(graph, directed=False, indices=0)
+    start = int(np.where(np.isfinite(one), one, -1).argmax())
+    distances, before = sparse.csgraph.dijkstra(graph, directed=False, indices=start, return_predecessors=True)
+    place = int(np.where(np.isfinite(distances), distances, -1).argmax())
+    path = [place]
+    while place != start:
+        place = int(before[place])
+        path.append(place)
+    return np.array(path)
+
+
+def _extension(points: ComplexArray, reach: int, pixels: Any) -> ComplexArray:
+    """Return the point where a line that goes straight on leaves the object."""
+    direction = points[-1] - points[-1 - min(reach, len(points) - 1)]
+    steps = np.arange(1, int(np.hypot(*pixels.shape) / _FINE)) * _FINE
+    ahead = points[-1] + direction / np.abs(direction) * steps
+    down = np.clip(ahead.imag.round().astype(int), 0, pixels.shape[0] - 1)
+    right = np.clip(ahead.real.round().astype(int), 0, pixels.shape[1] - 1)
+    n_inside = int(pixels[down, right].argmin())
+    end: ComplexArray = ahead[n_inside - 1 : n_inside] if n_inside else ahead[:0]
+    return end

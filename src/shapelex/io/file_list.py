@@ -33,9 +33,7 @@ def list_files(
     by patterns and is `leave_out` is not listed.
     """
     own = None if leave_out is None else real_path(leave_out)
-    if not isinstance(paths, str | os.PathLike | Iterable):
-        raise ParameterTypeError(f"paths must be a path or a list of paths, got {paths!r}.")
-    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    given = [paths] if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable) else list(paths)
     files: list[tuple[Path, Format]] = []
     ignored: list[Path] = []
     for one in given:
@@ -45,33 +43,27 @@ def list_files(
             # An empty variable of the shell, which would stand for the folder that one is in.
             raise ParameterError("paths must name files, got an empty path; '.' is the current folder.")
         path = Path(one).expanduser()
-        named: list[Path] = []
         if path.is_dir() and not is_zarr_folder(path):
-            before = len(files)
-            for inner in _files_and_zarr_folders(path):
-                if real_path(inner) == own:
-                    continue
-                known = _format_in_folder(inner, name)
-                if known is None:
-                    ignored.append(inner)
-                else:
-                    files.append((inner, known))
-            if len(files) == before:
-                raise FileNotFoundError(f"{path} holds no file that can be read{f' as {name}' if name else ''}.")
-        elif not path.exists() and _PATTERN.search(str(path)):
-            found = sorted(Path(match) for match in glob.glob(str(path), recursive=True))  # noqa: PTH207
-            found = [match for match in found if match.is_file() or is_zarr_folder(match)]
-            found = [match for match in found if real_path(match) != own]
+            inner = [(file, _format_in_folder(file, name)) for file in _files_and_zarr_folders(path)]
+            inner = [(file, known) for file, known in inner if real_path(file) != own]
+            ignored += [file for file, known in inner if known is None]
+            found = [(file, known) for file, known in inner if known is not None]
             if not found:
+                raise FileNotFoundError(f"{path} holds no file that can be read{f' as {name}' if name else ''}.")
+            files += found
+            continue
+        named = [path]
+        if not path.exists() and _PATTERN.search(str(path)):
+            matches = sorted(Path(match) for match in glob.glob(str(path), recursive=True))  # noqa: PTH207
+            named = [match for match in matches if match.is_file() or is_zarr_folder(match)]
+            named = [match for match in named if real_path(match) != own]
+            if not named:
                 raise FileNotFoundError(f"No file matches {path}.")
-            named += found
         elif not recover(path):
             raise FileNotFoundError(f"There is no file {path}.")
         elif not (path.is_file() or path.is_dir()):
             # Looking into a pipe would wait for whoever writes to it.
             raise ShapeFileError(f"{path} is not a regular file.")
-        else:
-            named = [path]
         for match in named:
             try:
                 check_not_empty(match)

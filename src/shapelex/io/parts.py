@@ -1,13 +1,15 @@
-"""Parts of a set that is read from files: in memory, or in files of a folder where memory would not hold them.
+"""Make one set of shapes of the records and sets of files, in memory or in files of a folder.
 
-Input: records and sets, one after the other. Output: one set. Whether the parts are in memory or on disk changes
-nothing else: the same function assembles them, and the same plan says what the columns of the whole set are.
+Here it is decided, in the same way for all formats, whether outlines are closed, whether they are resampled or fitted,
+and what becomes of missing landmarks. Whether the parts of a set are in memory or on disk changes nothing else.
 """
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -16,31 +18,294 @@ import numpy as np
 from shapelex._messages import format_option, parameter
 from shapelex._typing import BoolArray, ComplexArray, IntArray
 from shapelex.exceptions import ShapeFileError, ShapelexError
-from shapelex.io.assembly import SAME_COUNTS, Found, Wanted, assemble, check_cells, check_texts, mixed_note
-from shapelex.io.formats import npz
+from shapelex.geometry.resampling import resample_polyline
 from shapelex.io.names import tell_apart
+from shapelex.io.records import BadRecord, Record
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.columns import ABSENT, METADATA, Column, ColumnKind, SeriesNumbers, cast_column
+from shapelex.shapes.columns import ABSENT, METADATA, Column, ColumnKind, SeriesNumbers, cast_column, column_from_values
 from shapelex.shapes.identity import GIVEN_ID, UniqueIds, hashes_of, id_in_file
 from shapelex.shapes.preparation import Preparation, join_preparations
-from shapelex.shapes.set import join_blocks
 from shapelex.shapes.study import join_roles
 from shapelex.spaces import Landmarks, Space
 
 logger = logging.getLogger(__name__)
 
+SAME_COUNTS = (
+    f"Outlines: {parameter('n_points', 100)} resamples them by arc length, {parameter('space=BSpline(40)')} fits a "
+    "curve. Landmarks: correct or remove the odd ones, since all shapes must have the same landmarks."
+)
+"""What to do about shapes that differ in their numbers of points."""
+
 # What is told of a set whose files have the same names.
 _SAME_FILE_NAMES = "ids begin with the folders of files whose names are the same, as in control/well1:3"
-
-Describe: TypeAlias = Callable[[ShapeSet, Sequence[Path]], ShapeSet]
-Where: TypeAlias = Callable[[int], str]
-
 # Records wait until they are so many, or their points take so many bytes.
 _BATCH_RECORDS = 1 << 12
 _BATCH_BYTES = 1 << 26
 # What a shape takes in memory beside its points.
 _SHAPE_BYTES = 1 << 10
 _PROVENANCES_KEPT = 100
+# Points of a polygon that a coordinate of a curve is fitted to.
+_POINTS_PER_COORDINATE = 8
+# Entries of a table that are always allowed, and how many times more than its records hold.
+_FREE_CELLS = 20_000_000
+_MOST_SWELLING = 20
+
+Where: TypeAlias = Callable[[int], str]
+Held: TypeAlias = tuple[ComplexArray, dict[str, Column]]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the caller wants of the shapes.
+
+    Parameters
+    ----------
+    space : Space, callable or None
+        Space to bring them into, or a function of `closed` that returns it once the first shapes are known.
+    n_points : int or None
+        Number of points to resample them to.
+    closed : bool or None
+        Whether they are closed, whatever the file says.
+    missing : {"error", "allow", "negative"}
+        What missing landmarks are, and whether they are an error.
+    """
+
+    space: Space | Callable[[bool], Space] | None = None
+    n_points: int | None = None
+    closed: bool | None = None
+    missing: str = "error"
+
+    @property
+    def said_closed(self) -> bool | None:
+        """Whether shapes are closed, where the caller says so directly or by the space."""
+        return self.space.closed if isinstance(self.space, Space) else self.closed
+
+    def resamples(self, n_points: int) -> bool:
+        """Tell whether a shape of so many points is resampled or fitted, whatever the others are."""
+        if self.space is None:
+            return self.n_points is not None
+        return not (isinstance(self.space, Landmarks) and self.space.n_points == n_points)
+
+    def space_of(self, closed: bool) -> Space | None:
+        """Return the space to bring shapes into, None for that of their points as they are."""
+        if self.space is None and self.n_points is not None:
+            return Landmarks(self.n_points, closed=closed)
+        return self.space(closed) if callable(self.space) else self.space
+
+
+def check_record(record: Record, wanted: Wanted, hint: str = "") -> Record | BadRecord:
+    """Return a record whose points can be used, with what is missing as NaN, or what is wrong with it.
+
+    `hint` says what to do about missing landmarks, and goes after the reason.
+    """
+    points, reason = np.ascontiguousarray(record.points), ""
+    is_gone = np.isnan(points)
+    if wanted.missing == "negative":
+        is_gone |= (points.real < 0) | (points.imag < 0)
+    if points.ndim != 1 or len(points) == 0:
+        reason = "it holds no points."
+    elif np.isinf(points).any():
+        reason = "it holds infinite coordinates."
+    elif not is_gone.any():
+        if wanted.resamples(len(points)):
+            closed = wanted.said_closed if wanted.said_closed is not None else bool(record.closed)
+            reason = _why_no_curve(points, closed)
+    elif wanted.missing == "error":
+        n_gone = int(is_gone.sum())
+        reason = f"{n_gone} of its {len(points)} landmarks {'is' if n_gone == 1 else 'are'} missing{hint}."
+    elif is_gone.all():
+        reason = "all its landmarks are missing."
+    elif wanted.resamples(len(points)):
+        reason = "landmarks are missing, so it can be neither resampled nor fitted."
+    else:
+        points = np.where(is_gone, complex(np.nan, np.nan), points).astype(points.dtype)
+    if reason:
+        return BadRecord(record.where, reason)
+    return record if points is record.points else replace(record, points=points)
+
+
+def conform(shapes: ShapeSet, path: Path, wanted: Wanted, first_row: int = 0) -> ShapeSet:
+    """Return a set that a file holds ready for use, as the caller wants it; `first_row` is that of the first shape.
+
+    It is returned as it is where it is in the space wanted, and else resampled or fitted.
+    """
+    if isinstance(shapes.space, Landmarks) and wanted.closed is not None and wanted.closed != shapes.closed:
+        before = shapes.preparation
+        # A registered start point has no meaning where the ends of the curve are its start.
+        kept = before and Preparation(before.resampling, is_recorded=before.is_recorded, left_out=before.left_out)
+        shapes = shapes.replace(space=Landmarks(shapes.space.n_points, closed=wanted.closed), preparation=kept)
+    is_incomplete = shapes.is_missing.any(axis=1)
+    if wanted.missing == "error" and is_incomplete.any():
+        row = first_row + int(np.flatnonzero(is_incomplete)[0])
+        raise ShapeFileError(
+            f"{path} has missing landmarks, first in shape {row}: {parameter('missing', 'allow')} keeps them as NaN."
+        )
+    shapes = shapes.replace(missing="error" if wanted.missing == "error" else "allow")
+    if callable(wanted.space):
+        wanted = replace(wanted, space=wanted.space(shapes.closed))
+    if wanted.n_points is None and wanted.space in (None, shapes.space):
+        return shapes
+    if not isinstance(shapes.space, Landmarks):
+        raise ShapeFileError(
+            f"{path} holds configurations in {shapes.space!r}, which are not resampled: read it without n_points and "
+            "space, and fit space.sample(…) of the curves."
+        )
+    if is_incomplete.any():
+        raise ShapeFileError(f"{path} has missing landmarks, so its shapes can be neither resampled nor fitted.")
+    names = shapes.ids.tolist()
+    space, rows, note, resampling = _make_rows(list(shapes), wanted, shapes.closed, lambda row: f"{path}, {names[row]}")
+    preparation = shapes.preparation
+    if note:
+        preparation = Preparation(resampling, left_out=() if preparation is None else preparation.left_out)
+    notes = (*shapes.notes, *([note] if note else []))
+    return shapes.replace(configurations=rows, space=space, notes=notes, preparation=preparation)
+
+
+def _why_no_curve(points: ComplexArray, closed: bool) -> str:
+    """Return why points cannot be resampled; nothing where they can."""
+    if len(points) < (3 if closed else 2):
+        return f"it has too few points ({len(points)}) for {'a closed' if closed else 'an open'} curve."
+    with np.errstate(over="ignore", invalid="ignore"):
+        length = float(np.abs(np.diff(points)).sum() + closed * np.abs(points[-1] - points[0]))
+    if length == 0:
+        return f"it has no length: all its {len(points)} points coincide; remove it."
+    return "" if np.isfinite(length) else "its coordinates are so large that its length overflows."
+
+
+def _make_rows(
+    lines: list[ComplexArray], wanted: Wanted, closed: bool, where: Where
+) -> tuple[Space, ComplexArray, str, str | None]:
+    """Return the space, the configurations, a note on what was done to them, and how they were resampled."""
+    counts, space = list(map(len, lines)), wanted.space_of(closed)
+    if space is None:
+        odd = next((row for row, count in enumerate(counts) if count != counts[0]), None)
+        if odd is not None:
+            raise ShapeFileError(_say_counts(counts[0], where(0), counts[odd], where(odd)))
+        if counts[0] < 2:
+            raise ShapeFileError(f"{where(0)}: shapes of a single point have no shape.")
+        space = Landmarks(counts[0], closed=closed)
+    # Landmarks of the right number are as they should be, whatever the others are.
+    is_ready = isinstance(space, Landmarks) and wanted.n_points is None
+    if is_ready and set(counts) == {space.n_coordinates}:
+        return space, np.stack(lines), "", "as given"
+    for row, line in enumerate(lines):
+        if reason := _why_no_curve(line, closed):
+            raise ShapeFileError(f"{where(row)}: {reason}")
+    if isinstance(space, Landmarks):
+        n = space.n_points
+        samples = [line if is_ready and len(line) == n else resample_polyline(line, n, closed) for line in lines]
+        note = f"Resampled to {n} points at equal steps of arc length."
+        resampling = None if is_ready and n in counts else "arc length"
+        return space, np.stack(samples).astype(np.complex128, copy=False), note, resampling
+    note = "Fitted by least squares to the polygons through the points, sampled at equal steps."
+    return space, fit_curves(lines, space), note, "least squares"
+
+
+def fit_curves(lines: list[ComplexArray], space: Space) -> ComplexArray:
+    """Fit a curve to each polygon: as many samples as it needs, whatever the others are."""
+    n_samples = np.full(len(lines), _POINTS_PER_COORDINATE * space.n_coordinates)
+    for row, line in enumerate(lines):
+        while n_samples[row] < len(line):
+            n_samples[row] *= 2
+    fitted = np.empty((len(lines), space.n_coordinates), dtype=np.complex128)
+    for count in np.unique(n_samples).tolist():
+        rows = np.flatnonzero(n_samples == count)
+        samples = np.stack([resample_polyline(lines[row], count, space.closed) for row in rows])
+        fitted[rows] = space.fit(samples, space.parameters(count))
+    return fitted
+
+
+def _say_counts(count: int, where: str, other: int, odd: str) -> str:
+    return f"The shapes differ in their numbers of points: {count} ({where}), {other} ({odd}). {SAME_COUNTS}"
+
+
+def _say_closed(closed: str, other: str, kind: str = "open") -> str:
+    return (
+        f"Some shapes are closed ({closed}), others {kind} ({other}): say what they are with "
+        f"{parameter('closed', True)} or {parameter('closed', False)}, or read one kind alone, as with "
+        f"{format_option('only', 'outlines')} of ImageJ and GeoJSON files."
+    )
+
+
+def _say_mixed(name: str) -> str:
+    return f"The column {name!r} holds numbers and text, so all its entries are text."
+
+
+def _check_cells(n_shapes: int, n_names: int, n_cells: int) -> None:
+    """Refuse a table of `n_shapes` rows and `n_names` columns of which far too few entries, `n_cells`, are present."""
+    if n_shapes * n_names > max(_FREE_CELLS, _MOST_SWELLING * n_cells):
+        raise ShapeFileError(
+            f"The {n_shapes} records have {n_names} different keys, few of them in common: too many for a table; "
+            "take out those that are not needed."
+        )
+
+
+def _check_texts(n_shapes: int, n_characters: int, widths: Mapping[str, int]) -> None:
+    """Refuse columns of text that would need far more room than the texts, which have `n_characters` in all.
+
+    `widths` are the lengths of the longest texts, by what to call them.
+    """
+    if n_shapes * sum(widths.values()) > max(_FREE_CELLS, _MOST_SWELLING * n_characters):
+        name = max(widths, key=lambda one: widths[one])
+        raise ShapeFileError(f"{name}: one of its texts has {widths[name]} characters: shorten it.")
+
+
+@dataclass
+class Part:
+    """Shapes that follow each other in a set, with all that is known of them."""
+
+    configurations: ComplexArray
+    space: Space
+    columns: dict[str, Column]
+    notes: Sequence[str] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    preparation: Preparation | None = None
+    roles: Mapping[str, str | None] = field(default_factory=dict)
+
+
+def _assemble(records: Sequence[Record], wanted: Wanted, where: Where) -> tuple[Part, int]:
+    """Return the part of a set that records make up, and how many closed shapes repeated their first point."""
+    closed = wanted.said_closed
+    if closed is None:
+        closed = bool(records[0].closed)
+        odd = next((row for row, one in enumerate(records) if bool(one.closed) != closed), None)
+        if odd is not None:
+            one, other = (0, odd) if closed else (odd, 0)
+            kind = "of no such kind" if records[other].closed is None else "open"
+            raise ShapeFileError(_say_closed(where(one), where(other), kind))
+    lines, n_repeated = [record.points for record in records], 0
+    if closed:
+        repeats = [len(line) > 3 and line[0] == line[-1] for line in lines]
+        lines = [line[:-1] if is_repeated else line for line, is_repeated in zip(lines, repeats, strict=True)]
+        n_repeated = sum(repeats)
+    space, rows, note, resampling = _make_rows(lines, wanted, closed, where)
+    n_entries = Counter(chain.from_iterable(record.metadata for record in records))
+    _check_cells(len(records), len(n_entries), n_entries.total())
+    values: dict[str, list[Any]] = {"id": [one.id for one in records], "label": [one.label for one in records]}
+    if any(record.frame is not None for record in records):
+        values[f"{METADATA}frame"] = [-1 if record.frame is None else record.frame for record in records]
+    for row, record in enumerate(records):
+        for name, value in record.metadata.items():
+            values.setdefault(f"{METADATA}{name}", [None] * len(records))[row] = value
+    n_characters, widths = 0, {}
+    for name, column in values.items():
+        lengths = [len(value) if isinstance(value, str) else 0 for value in column]
+        n_characters += sum(lengths)
+        if longest := max(lengths):
+            widths[f"{where(lengths.index(longest))}, {name.removeprefix(METADATA)}"] = longest
+    _check_texts(len(records), n_characters, widths)
+    columns, notes = {"ids": np.array(values.pop("id"), dtype=np.str_)}, [note] if note else []
+    if any(labels := values.pop("label")):
+        columns["labels"] = np.array(labels, dtype=np.str_)
+    series = [-1 if record.sequence is None else record.sequence for record in records]
+    if any(number != -1 for number in series):
+        columns["sequence"] = np.array(series)
+    for name, column in values.items():
+        columns[name] = column_from_values(column)
+        is_number = [isinstance(one, int | float) and one == one for one in column]
+        if columns[name].dtype.kind == "U" and any(is_number) and any(isinstance(one, str) and one for one in column):
+            notes.append(_say_mixed(name.removeprefix(METADATA)))
+    return Part(rows, space, columns, notes, preparation=Preparation(resampling)), n_repeated
 
 
 @dataclass
@@ -58,12 +323,12 @@ class Plan:
     preparation: Preparation | None = None
     roles: Mapping[str, str | None] = field(default_factory=dict)
 
-    def admit(self, part: ShapeSet, where: Where, *, are_records: bool) -> None:
+    def admit(self, part: Part, where: Where, *, are_records: bool) -> None:
         """Take note of a part; refuse one that contradicts those before it."""
         if self.space is None:
             self.space, self.first_where = part.space, where(0)
         elif part.space != self.space:
-            raise ShapeFileError(self._say_spaces(part.space, where(0)))
+            raise ShapeFileError(self._say_spaces(self.space, part.space, where(0)))
         preparations = [self.preparation, part.preparation] if self.n_shapes else [part.preparation]
         if are_records and len({one.resampling for one in preparations if one is not None}) > 1:
             # Some records have the wanted number of points already, others are resampled: neither holds for all.
@@ -74,40 +339,30 @@ class Plan:
         except ShapelexError as error:
             raise ShapeFileError(f"The files do not make up one set. {where(0)}: {error}") from error
         for name, column in part.columns.items():
-            self._admit_column(name, column)
-        self.n_shapes += len(part)
-        self._check_size()
+            known = self.kinds.get(name, ColumnKind())
+            self.kinds[name] = seen = known.see(column)
+            kinds = {dtype.kind == "U" for dtype in (known.dtype, column.dtype) if dtype is not None}
+            if seen.dtype is not None and seen.dtype.kind == "U" and len(kinds) > 1 and seen is not known:
+                self.notes[_say_mixed(name.removeprefix(METADATA))] = None
+        self.n_shapes += len(part.configurations)
+        widths = {name: dtype.itemsize // 4 for name, dtype in self.columns.items() if dtype.kind == "U"}
+        told = [kind for name, kind in self.kinds.items() if name.startswith(METADATA)]
+        _check_cells(self.n_shapes, len(told), sum(kind.n_present for kind in told))
+        _check_texts(self.n_shapes, sum(kind.n_characters for kind in self.kinds.values()), widths)
         self.dtype = np.result_type(self.dtype, part.configurations.dtype)
         self.notes |= dict.fromkeys(part.notes)
         if part.provenance not in self.provenances[-1:] and len(self.provenances) < _PROVENANCES_KEPT:
             self.provenances.append(part.provenance)
 
-    def _admit_column(self, name: str, column: Column) -> None:
-        known = self.kinds.get(name, ColumnKind())
-        self.kinds[name] = seen = known.see(column)
-        kinds = {dtype.kind == "U" for dtype in (known.dtype, column.dtype) if dtype is not None}
-        if seen.dtype is not None and seen.dtype.kind == "U" and len(kinds) > 1 and seen is not known:
-            self.notes[mixed_note(name.removeprefix(METADATA))] = None
-
-    def _say_spaces(self, space: Space, where: str) -> str:
-        assert self.space is not None
-        both = isinstance(space, Landmarks) and isinstance(self.space, Landmarks)
-        if both and space.n_coordinates != self.space.n_coordinates:
+    def _say_spaces(self, own: Space, space: Space, where: str) -> str:
+        if not (isinstance(space, Landmarks) and isinstance(own, Landmarks)):
             return (
-                f"The shapes differ in their numbers of points: {self.space.n_coordinates} ({self.first_where}), "
-                f"{space.n_coordinates} ({where}). {SAME_COUNTS}"
+                f"The files do not make up one set: {self.first_where} is in {own!r}, {where} in {space!r}; read "
+                "them with the same n_points or space."
             )
-        if both:
-            first, second = (self.first_where, where) if self.space.closed else (where, self.first_where)
-            return (
-                f"Some shapes are closed ({first}), others open ({second}): say what they are with "
-                f"{parameter('closed', True)} or {parameter('closed', False)}, or read one "
-                f"kind alone, as with {format_option('only', 'outlines')} of ImageJ and GeoJSON files."
-            )
-        return (
-            f"The files do not make up one set: {self.first_where} is in {self.space!r}, {where} in {space!r}; read "
-            "them with the same n_points or space."
-        )
+        if space.n_coordinates != own.n_coordinates:
+            return _say_counts(own.n_coordinates, self.first_where, space.n_coordinates, where)
+        return _say_closed(*((self.first_where, where) if own.closed else (where, self.first_where)))
 
     @property
     def columns(self) -> dict[str, np.dtype[Any]]:
@@ -118,18 +373,9 @@ class Plan:
             if kind.dtype is not None or name not in ("labels", "sequence")
         }
 
-    def _check_size(self) -> None:
-        """Refuse a set that would need far more room than its records."""
-        widths = {name: dtype.itemsize // 4 for name, dtype in self.columns.items() if dtype.kind == "U"}
-        kinds = {name: kind for name, kind in self.kinds.items() if name.startswith(METADATA)}
-        n_cells = sum(kind.n_present for kind in kinds.values())
-        n_characters = sum(kind.n_characters for kind in self.kinds.values())
-        check_cells(self.n_shapes, len(kinds), n_cells)
-        check_texts(self.n_shapes, n_characters, widths)
-
 
 class Parts:
-    """The parts of a set in order.
+    """The configurations and columns of the parts of a set in order.
 
     Parameters
     ----------
@@ -141,49 +387,50 @@ class Parts:
 
     def __init__(self, folder: Path | None = None, limit: int = 0) -> None:
         self.folder, self._limit = folder, limit
-        self._parts: list[ShapeSet | Path] = []
+        self._parts: list[Held | Path] = []
         self._n_bytes = 0
 
     @property
     def on_disk(self) -> bool:
         """Whether the parts are in files."""
-        return bool(self._parts) and not isinstance(self._parts[0], ShapeSet)
+        return bool(self._parts) and isinstance(self._parts[0], Path)
 
     def __len__(self) -> int:
         return len(self._parts)
 
-    def __iter__(self) -> Iterator[ShapeSet]:
+    def __iter__(self) -> Iterator[Held]:
         for part in self._parts:
-            yield part if isinstance(part, ShapeSet) else npz.read_set(part)
+            if isinstance(part, Path):
+                with np.load(part) as stored:
+                    rows, names, *columns = (stored[name] for name in stored.files)
+                yield rows, dict(zip(names.tolist(), columns, strict=True))
+            else:
+                yield part
 
-    def append(self, part: ShapeSet) -> None:
+    def append(self, part: Held) -> None:
         """Add a part."""
         self._parts.append(part)
-        self._n_bytes += part.configurations.nbytes + _SHAPE_BYTES * len(part)
+        self._n_bytes += part[0].nbytes + _SHAPE_BYTES * len(part[0])
         if self.folder is not None and self._n_bytes > self._limit:
-            if not self.on_disk:
+            if not isinstance(self._parts[0], Path):
                 logger.info("more than %d bytes of shapes: going on in %s", self._limit, self.folder)
             for place, one in enumerate(self._parts):
-                if isinstance(one, ShapeSet):
+                if not isinstance(one, Path):
                     self._parts[place] = self._stored(one, place)
 
-    def __setitem__(self, place: int, part: ShapeSet) -> None:
+    def __setitem__(self, place: int, part: Held) -> None:
         self._parts[place] = self._stored(part, place) if self.on_disk else part
 
-    def _stored(self, part: ShapeSet, place: int) -> Path:
+    def _stored(self, part: Held, place: int) -> Path:
         """Write a part to its file."""
         assert self.folder is not None
         path = self.folder / f"{place}.npz"
-        with path.open("wb") as stream:
-            npz.write_set(part, stream)
+        np.savez(path, part[0], np.array(list(part[1])), *part[1].values())
         return path
 
-    def __delitem__(self, place: int) -> None:
-        del self._parts[place]
-
-    def truncate(self, n_parts: int) -> None:
-        """Remove all but the first parts."""
-        del self._parts[n_parts:]
+    def keep(self, places: Iterable[int]) -> None:
+        """Remove all but these parts."""
+        self._parts = [self._parts[place] for place in places]
 
 
 class SetBuilder:
@@ -198,39 +445,48 @@ class SetBuilder:
     files : iterable of Path
         All files that are read, whose names ids may need.
     describe : callable
-        Takes a part and the files of its shapes, and returns it with what is known of these.
+        Takes a part and the files of its shapes, and adds to its columns what is known of these.
     can_drop : bool
         Whether files may turn out to be damaged after some of their shapes were added.
     """
 
-    def __init__(self, wanted: Wanted, parts: Parts, files: Iterable[Path], describe: Describe, can_drop: bool) -> None:
+    def __init__(
+        self,
+        wanted: Wanted,
+        parts: Parts,
+        files: Iterable[Path],
+        describe: Callable[[Part, Sequence[Path]], None],
+        can_drop: bool,
+    ) -> None:
         self._wanted, self.parts, self._describe, self._can_drop = wanted, parts, describe, can_drop
         self.plan = Plan()
         self._names = tell_apart(files)
         # Of each part, a number for each id, and the number of its file.
         self._ids: list[tuple[IntArray, IntArray]] = []
         self._numbers = {path: number for number, path in enumerate(self._names)}
-        self._waiting: list[Found] = []
+        self._waiting: list[tuple[Path, Record]] = []
         self._n_bytes = 0
         # Records that wait of files that came to a good end, and what was known before the file that is being read.
         self._n_kept = 0
         self._mark: tuple[Plan, int, int] | None = None
         self._series = SeriesNumbers()
 
-    def add(self, item: Found | ShapeSet, path: Path) -> None:
+    def add(self, item: Record | ShapeSet, path: Path) -> None:
         """Take a record of a file, or a set that it holds."""
         if isinstance(item, ShapeSet):
             self._flush()
             self._set_mark()
+            told = item.notes, item.provenance, item.preparation, item.roles
+            part = Part(item.configurations, item.space, dict(item.columns), *told)
             paths = [path] * len(item)
-            self._admit(item, paths, paths, lambda row: f"{path}, shape {row}", are_records=False)
+            self._admit(part, paths, paths, lambda row: f"{path}, shape {row}", are_records=False)
             return
-        name = id_in_file(item.record.id, path, self._names[path])
-        if name is not None and name != item.record.id:
-            item = replace(item, record=replace(item.record, id=name))
+        name = id_in_file(item.id, path, self._names[path])
+        if name is not None and name != item.id:
+            item = replace(item, id=name)
             self.plan.notes[_SAME_FILE_NAMES] = None
-        self._waiting.append(item)
-        self._n_bytes += item.record.points.nbytes
+        self._waiting.append((path, item))
+        self._n_bytes += item.points.nbytes
         if len(self._waiting) >= _BATCH_RECORDS or self._n_bytes >= _BATCH_BYTES:
             self._flush()
 
@@ -243,7 +499,7 @@ class SetBuilder:
         del self._waiting[self._n_kept :]
         if self._mark is not None:
             self.plan, n_parts, n_series = self._mark
-            self.parts.truncate(n_parts)
+            self.parts.keep(range(n_parts))
             del self._ids[n_parts:]
             self._series.truncate(n_series)
         self.keep()
@@ -256,16 +512,34 @@ class SetBuilder:
             return None
         self._make_ids_unique()
         shapes = AssembledShapes(self.plan, self.parts, "error" if self._wanted.missing == "error" else "allow")
-        return shapes if self.parts.on_disk else join_blocks(list(shapes.blocks()))
+        if self.parts.on_disk:
+            return shapes
+        rows, columns = zip(*shapes.cast_parts(), strict=True)
+        if len(rows) == 1:
+            return shapes.as_set(rows[0], columns[0])
+        joined = {name: np.concatenate([one[name] for one in columns]) for name in shapes.column_types}
+        return shapes.as_set(np.concatenate(rows), joined)
 
     def _flush(self) -> None:
         """Assemble the records that wait; first those that are kept whatever comes."""
         waiting, n_first = self._waiting, self._n_kept if self._can_drop else len(self._waiting)
         self._waiting, self._n_kept, self._n_bytes = [], 0, 0
-        self._assemble(waiting[:n_first])
+        self._add_records(waiting[:n_first])
         if n_first < len(waiting):
             self._set_mark()
-            self._assemble(waiting[n_first:])
+            self._add_records(waiting[n_first:])
+
+    def _add_records(self, batch: Sequence[tuple[Path, Record]]) -> None:
+        if batch:
+            paths, records = zip(*batch, strict=True)
+
+            def where(row: int) -> str:
+                return f"{paths[row]}, {records[row].where or records[row].id}"
+
+            part, n_repeated = _assemble(records, self._wanted, where)
+            self.plan.n_repeated_ends += n_repeated
+            series = [path.parent if one.spans_folder else path for path, one in batch]
+            self._admit(part, paths, series, where, are_records=True)
 
     def _set_mark(self) -> None:
         """Remember what is known before the first part of a file that may have to be dropped."""
@@ -281,32 +555,26 @@ class SetBuilder:
             return
         unique = UniqueIds(hashes, sources, list(self._names.items()))
         kinds = {"ids": ColumnKind(), f"{METADATA}{GIVEN_ID}": ColumnKind()}
-        for place, (part, (_, own)) in enumerate(zip(self.parts, self._ids, strict=True)):
-            part = part._with_ids(unique.rename(part.ids.tolist(), own.tolist()))
-            kinds = {name: kind.see(part.columns[name]) for name, kind in kinds.items()}
-            self.parts[place] = part
-            self._ids[place] = hashes_of(part.ids.tolist()), own
+        for place, ((rows, columns), (_, own)) in enumerate(zip(self.parts, self._ids, strict=True)):
+            ids = unique.rename(columns["ids"].tolist(), own.tolist())
+            columns = {f"{METADATA}{GIVEN_ID}": columns["ids"], **columns, "ids": np.array(ids, dtype=np.str_)}
+            kinds = {name: kind.see(columns[name]) for name, kind in kinds.items()}
+            self.parts[place] = rows, columns
+            self._ids[place] = hashes_of(ids), own
         self.plan.kinds |= kinds
         self.plan.notes |= unique.notes
         # Names of files may make another id of the set.
         self._make_ids_unique()
 
-    def _assemble(self, batch: Sequence[Found]) -> None:
-        if batch:
-            part, n_repeated = assemble(batch, self._wanted)
-            self.plan.n_repeated_ends += n_repeated
-            paths, series = [one.path for one in batch], [one.series_source for one in batch]
-            self._admit(part, paths, series, lambda row: batch[row].where, are_records=True)
-
     def _admit(
-        self, part: ShapeSet, paths: Sequence[Path], series: Sequence[Path], where: Where, *, are_records: bool
+        self, part: Part, paths: Sequence[Path], series: Sequence[Path], where: Where, *, are_records: bool
     ) -> None:
-        if part.sequence is not None:
-            part = part.replace(sequence=self._series.join(series, part.sequence))
-        self._ids.append((hashes_of(part.ids.tolist()), np.array([self._numbers[path] for path in paths])))
-        part = self._describe(part, paths)
+        if "sequence" in part.columns:
+            part.columns["sequence"] = self._series.join(series, part.columns["sequence"])
+        self._ids.append((hashes_of(part.columns["ids"].tolist()), np.array([self._numbers[path] for path in paths])))
+        self._describe(part, paths)
         self.plan.admit(part, where, are_records=are_records)
-        self.parts.append(part)
+        self.parts.append((part.configurations, part.columns))
 
 
 class AssembledShapes:
@@ -327,24 +595,34 @@ class AssembledShapes:
 
     def blocks(self) -> Iterator[ShapeSet]:
         """Yield the parts of the set in order, with all columns of the set in their types."""
-        for part in self._parts:
-            made = {
-                name: cast_column(part.columns.get(name), dtype, len(part), ABSENT.get(name))
-                for name, dtype in self.column_types.items()
-            }
-            yield ShapeSet(
-                part.configurations.astype(self.dtype, copy=False),
-                self.space,
-                ids=made["ids"],
-                labels=made.get("labels"),
-                sequence=made.get("sequence"),
-                metadata={name.removeprefix(METADATA): made[name] for name in made if name.startswith(METADATA)},
-                missing=self.missing,
-                notes=self.notes,
-                provenance=self.provenance,
-                preparation=self.preparation,
-                roles=self.roles,
+        return (self.as_set(rows, columns) for rows, columns in self.cast_parts())
+
+    def cast_parts(self) -> Iterator[Held]:
+        """Yield the configurations and columns of each part in the types of the whole set."""
+        for rows, columns in self._parts:
+            yield (
+                rows.astype(self.dtype, copy=False),
+                {
+                    name: cast_column(columns.get(name), dtype, len(rows), ABSENT.get(name))
+                    for name, dtype in self.column_types.items()
+                },
             )
+
+    def as_set(self, rows: ComplexArray, columns: Mapping[str, Column]) -> ShapeSet:
+        """Return configurations and columns as a set with all else that is known."""
+        return ShapeSet(
+            rows,
+            self.space,
+            columns["ids"],
+            columns.get("labels"),
+            columns.get("sequence"),
+            {name.removeprefix(METADATA): columns[name] for name in columns if name.startswith(METADATA)},
+            missing=self.missing,
+            notes=self.notes,
+            provenance=self.provenance,
+            preparation=self.preparation,
+            roles=self.roles,
+        )
 
     def replace(self, **changes: Any) -> "AssembledShapes":
         """Return a set with other notes, provenance or preparation; its parts are the same."""
@@ -354,23 +632,22 @@ class AssembledShapes:
 
     def row_blocks(self) -> Iterator[ComplexArray]:
         """Yield the configurations alone."""
-        return (part.configurations for part in self._parts)
+        return (rows for rows, _ in self._parts)
 
     def replace_rows(self, change: Callable[[ComplexArray], ComplexArray]) -> None:
         """Put as many other configurations of the same space in the place of those there are."""
-        for place, part in enumerate(self._parts):
-            self._parts[place] = part.replace(configurations=change(part.configurations))
+        for place, (rows, columns) in enumerate(self._parts):
+            self._parts[place] = change(rows), columns
 
     def select(self, is_wanted: Callable[[ShapeSet], BoolArray]) -> None:
         """Keep only the shapes that a function wants, which is called for one part at a time."""
-        n_kept, empty = 0, []
-        for place, part in enumerate(self._parts):
-            kept = part[is_wanted(part)]
-            if not len(kept):
-                empty.append(place)
-            elif len(kept) < len(part):
-                self._parts[place] = kept
-            n_kept += len(kept)
-        for place in reversed(empty):
-            del self._parts[place]
+        n_kept, places = 0, []
+        for place, (rows, columns) in enumerate(self._parts):
+            kept = is_wanted(self.as_set(rows, columns))
+            if n_wanted := int(np.count_nonzero(kept)):
+                places.append(place)
+            if 0 < n_wanted < len(rows):
+                self._parts[place] = rows[kept], {name: column[kept] for name, column in columns.items()}
+            n_kept += n_wanted
+        self._parts.keep(places)
         self.shape = n_kept, self.shape[1]

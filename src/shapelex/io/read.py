@@ -8,7 +8,7 @@ import logging
 import re
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import signature
 from pathlib import Path
@@ -27,15 +27,14 @@ from shapelex.exceptions import (
     SkippedRecordsWarning,
 )
 from shapelex.io import stored_shapes
-from shapelex.io.assembly import Found, Wanted, check_record, conform
 from shapelex.io.file_list import PathLike, PathPattern, check_not_empty, list_files
-from shapelex.io.joining import Sheet, label_by, spelling_notes
-from shapelex.io.parts import AssembledShapes, Parts, SetBuilder
+from shapelex.io.joining import Sheet, as_text, spelling_notes
+from shapelex.io.parts import AssembledShapes, Part, Parts, SetBuilder, Wanted, check_record, conform
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.registry import DATA_FRAME, FORMATS, Format
 from shapelex.io.sheets import open_sheet
 from shapelex.shapes import ShapeSet
-from shapelex.shapes.columns import FILE, FPS
+from shapelex.shapes.columns import FILE, FPS, METADATA, Column, Columns
 from shapelex.spaces import Space
 
 if TYPE_CHECKING:
@@ -49,6 +48,7 @@ _SKIPPED_NAMED = 3
 _PROBLEMS_NAMED = 30
 _LABELS_NAMED = 8
 _RATE = "the frame rate"
+_FPS, _FILE = f"{METADATA}{FPS}", f"{METADATA}{FILE}"
 _FILES_NAMED = 100
 # Options that say what lengths are, of formats that may tell it themselves.
 _LENGTHS = {"scale", "pixel_size"}
@@ -212,19 +212,16 @@ class Reading:
     remarks: list[str] = field(default_factory=list)
     file_remarks: list[tuple[Path, Remark]] = field(default_factory=list)
     _found_in_paths: dict[Path, tuple[str, ...]] = field(default_factory=dict)
-    _labels: set[str] = field(default_factory=set)
-    _names_files: bool = False
     _units: dict[Path, str] = field(default_factory=dict)
+    _labels: set[str] = field(default_factory=set)
     _n_unlabeled: int = 0
-    _known_columns: set[str] = field(default_factory=set)
+    _has_label: bool = False
 
     def run(self, parts: Parts, progress: Progress | None = None) -> ShapeSet | AssembledShapes:
         """Read all files and return the set that they make up; `progress` is called after each file."""
-        self._names_files = self.has_many or (self.sheet is not None and self.sheet.kind == FILE)
         builder = SetBuilder(self.wanted, parts, (path for path, _ in self.files), self._describe, self.has_many)
         for n_done, (path, known) in enumerate(self.files, start=1):
             items = self._items_of(path, known, in_blocks=parts.folder is not None)
-            is_whole = True
             while True:
                 try:
                     item = next(items, None)
@@ -232,19 +229,16 @@ class Reading:
                     if not self.has_many:
                         raise
                     self.skipped.append(marked_text(error))
-                    is_whole = False
+                    builder.drop()
+                    self._found_in_paths.pop(path, None)
+                    self._units.pop(path, None)
+                    self.file_remarks = [one for one in self.file_remarks if one[0] != path]
                     break
                 if item is None:
+                    builder.keep()
                     break
                 # What is wrong with the whole set is no fault of one file, and is not caught.
                 builder.add(item, path)
-            if is_whole:
-                builder.keep()
-            else:
-                builder.drop()
-                self._found_in_paths.pop(path, None)
-                self._units.pop(path, None)
-                self.file_remarks = [one for one in self.file_remarks if one[0] != path]
             logger.debug("read %s as %s", path, known.name)
             if progress is not None:
                 progress(n_done, len(self.files))
@@ -260,15 +254,21 @@ class Reading:
                 f"{parameter('closed', self.wanted.closed)} was asked for, but the shapes are in {shapes.space!r}."
             )
         self._check_units()
-        self._warn()
-        notes, provenance = (*shapes.notes, *self._notes()), self._provenance(shapes.provenance)
+        if self.skipped:
+            self._warn()
         left_out = tuple(name for name in ("border", "holes") if self.options.get(name) == "drop")
         preparation = shapes.preparation
         if left_out and preparation is not None:
             preparation = replace(preparation, left_out=left_out)
+        named: dict[str, Any] = {"files": [str(path) for path, _ in self.files[:_FILES_NAMED]]}
+        if len(self.files) > _FILES_NAMED:
+            named["n_files"] = len(self.files)
+        named["formats"] = sorted({known.name for _, known in self.files})
+        provenance = named | ({"source": dict(shapes.provenance)} if shapes.provenance else {})
+        notes = (*shapes.notes, *self._notes(shapes.column_types))
         return shapes.replace(notes=notes, provenance=provenance, preparation=preparation)
 
-    def _items_of(self, path: Path, known: Format, *, in_blocks: bool) -> Iterator[Found | ShapeSet]:
+    def _items_of(self, path: Path, known: Format, *, in_blocks: bool) -> Iterator[Record | ShapeSet]:
         """Yield the set or the good records of a file; where bad ones are skipped, take note of them."""
         if self.wanted.missing == "negative" and not known.negative_is_missing:
             raise ParameterError(
@@ -285,59 +285,60 @@ class Reading:
                 yield conform(block, path, self.wanted, first_row)
                 first_row += len(block)
             return
-        hint = "" if self.skips else _MISSING_HINT
         marks: Counter[complex] = Counter()
         for record in known.reader(path if self.frame is None else self.frame, **options):
             if isinstance(record, Remark):
                 self.file_remarks.append((path, record))
                 continue
-            if isinstance(record, Record) and known.negative_is_missing and self.wanted.missing != "negative":
-                marks.update(_negative_marks(record.points))
-            checked = check_record(record, self.wanted, hint) if isinstance(record, Record) else record
-            if isinstance(checked, BadRecord):
-                message = f"{path}, {checked.where}: {checked.reason}"
+            if isinstance(record, Record):
+                if known.negative_is_missing and self.wanted.missing != "negative":
+                    marks.update(_negative_marks(record.points))
+                record = check_record(record, self.wanted, "" if self.skips else _MISSING_HINT)
+            if isinstance(record, BadRecord):
+                message = f"{path}, {record.where}: {record.reason}"
                 if not self.skips:
                     raise ShapeFileError(message)
                 self.skipped.append(message)
-            else:
-                if _LENGTHS & known.options:
-                    unit = "the unit of SCALE" if "applied_scale" in checked.metadata else "pixels"
-                    self._units[path] = str(checked.metadata.get("units", unit))
-                yield Found(path, checked)
+                continue
+            if _LENGTHS & known.options:
+                unit = "the unit of SCALE" if "applied_scale" in record.metadata else "pixels"
+                self._units[path] = str(record.metadata.get("units", unit))
+            yield record
         for mark, count in marks.items():
             text = 'taken as coordinates; missing="negative" (--missing negative) reads them as missing.'
             place = f"{count} landmark{'s' * (count > 1)} at ({mark.real:g}, {mark.imag:g})"
             self.file_remarks.append((path, Remark(place, text)))
 
-    def _describe(self, part: ShapeSet, paths: Sequence[Path]) -> ShapeSet:
-        """Return a part with the names of its files, its rows of the sheet, and the labels that are asked for."""
-        metadata: dict[str, Any] = dict(part.metadata)
-        labels: Any = part.labels
+    def _describe(self, part: Part, paths: Sequence[Path]) -> None:
+        """Add the names of files, the rows of the sheet and the labels that are asked for to the columns of a part."""
+        columns = part.columns
         if self.fps is not None:
-            self._note_rates(part, paths, self.fps)
-            metadata[FPS] = [self.fps] * len(part)
-        if self._names_files:
+            self._note_rates(columns.get(_FPS), paths, self.fps)
+            columns[_FPS] = np.full(len(paths), self.fps)
+        if self.has_many or (self.sheet is not None and self.sheet.kind == FILE):
             # Sets say of which files their shapes are.
-            metadata[FILE] = metadata.pop(FILE, [str(path) for path in paths])
+            columns[_FILE] = columns.pop(_FILE, np.array([str(path) for path in paths]))
         if self.pattern is not None:
-            told = [self._read_path(path) for path in paths]
-            if taken := [name for name in self.pattern.columns if name in metadata]:
+            told = np.array([self._read_path(path) for path in paths])
+            if taken := [name for name in self.pattern.columns if f"{METADATA}{name}" in columns]:
                 raise ShapeFileError(f"{paths[0]} has a column {taken[0]!r}: rename it in {parameter('label_from=')}.")
-            metadata |= dict(zip(self.pattern.columns, zip(*told, strict=True), strict=False))
-            labels = labels if self.pattern.columns else [one for (one,) in told]
-        part = part.replace(metadata=metadata, labels=labels)
+            names = [f"{METADATA}{name}" for name in self.pattern.columns] or ["labels"]
+            columns |= dict(zip(names, told.T, strict=True))
         label = self.label
         if self.sheet is not None:
-            part = self.sheet.join(part, paths)
+            shapes = ShapeSet(part.configurations, part.space, missing="allow")._with(columns=Columns(columns))
+            part.columns = columns = dict(self.sheet.join(shapes, paths).columns)
             label = "label" if label is None and "label" in self.sheet.columns else label
         if label is not None:
-            self._known_columns |= set(part.metadata)
-            part = label_by(part, label) if label in part.metadata else part.replace(labels=[""] * len(part))
-            assert part.labels is not None
-            self._n_unlabeled += int((part.labels == "").sum())
-        if part.labels is not None:
-            self._labels.update(np.unique(part.labels).tolist())
-        return part
+            key = f"{METADATA}{label}"
+            self._has_label |= key in columns
+            labels = [as_text(value) for value in columns[key].tolist()] if key in columns else [""] * len(paths)
+            if label == "label":
+                columns.pop(key, None)
+            columns["labels"] = np.array(labels, dtype=np.str_)
+            self._n_unlabeled += labels.count("")
+        if "labels" in columns:
+            self._labels.update(columns["labels"].tolist())
 
     def _read_path(self, path: Path) -> tuple[str, ...]:
         """Return what a path says of its shapes."""
@@ -346,9 +347,8 @@ class Reading:
             self._found_in_paths[path] = self.pattern.read(path)
         return self._found_in_paths[path]
 
-    def _note_rates(self, part: ShapeSet, paths: Sequence[Path], fps: float) -> None:
+    def _note_rates(self, rates: Column | None, paths: Sequence[Path], fps: float) -> None:
         """Take note of files that say another frame rate than the caller."""
-        rates = part.metadata.get(FPS)
         if rates is None or rates.dtype.kind not in "iuf":
             return
         found = {path: rate for path, rate in zip(paths, rates.tolist(), strict=True) if rate > 0}
@@ -357,14 +357,6 @@ class Reading:
             if path not in told and abs(rate - fps) > 1e-6 * fps:
                 text = f"the given one is used ({fps:g} per second), not that of the file ({rate:g} per second)."
                 self.file_remarks.append((path, Remark(_RATE, text)))
-
-    def _provenance(self, source: Mapping[str, Any]) -> dict[str, Any]:
-        """Return where the shapes come from: the first files, and what the files say themselves."""
-        named: dict[str, Any] = {"files": [str(path) for path, _ in self.files[:_FILES_NAMED]]}
-        if len(self.files) > _FILES_NAMED:
-            named["n_files"] = len(self.files)
-        named["formats"] = sorted({known.name for _, known in self.files})
-        return {**named, **({"source": dict(source)} if source else {})}
 
     def _check_units(self) -> None:
         """Refuse files whose lengths are in different units, or in one that only some of them tell."""
@@ -392,8 +384,6 @@ class Reading:
 
     def _warn(self) -> None:
         """Say once how many records were left out, and the first few reasons."""
-        if not self.skipped:
-            return
         named = "; ".join(self.skipped[:_SKIPPED_NAMED])
         n_more = len(self.skipped) - _SKIPPED_NAMED
         more = f"; and {n_more} more, in the notes of the set" if n_more > 0 else ""
@@ -401,7 +391,7 @@ class Reading:
         message = f"Left out {len(self.skipped)} {noun}: {named}{more}"
         warnings.warn(message, SkippedRecordsWarning, stacklevel=4)
 
-    def _notes(self) -> list[str]:
+    def _notes(self, column_types: Iterable[str]) -> list[str]:
         """Return a note for every record left out, and one for everything else that users should know."""
         notes = (
             [f"left out: {without_marks(message)}" for message in self.skipped]
@@ -417,11 +407,12 @@ class Reading:
             notes.append(f"{what} of {len(self._found_in_paths)} files: {named}{more}")
         if self.sheet is None or self.label not in self.sheet.columns:
             notes += spelling_notes(self._labels, "labels")
-        if self.label is not None and self.label not in self._known_columns:
-            known = ", ".join(sorted(self._known_columns)) or "none"
-            meant = did_you_mean(self.label, sorted(self._known_columns), lambda name: parameter("label", name))
+        if self.label is not None and not self._has_label:
+            known = sorted(name.removeprefix(METADATA) for name in column_types if name.startswith(METADATA))
+            meant = did_you_mean(self.label, known, lambda name: parameter("label", name))
             raise ShapeFileError(
-                f"{parameter('label', self.label)} is not a column of {self._name_files()}{meant}, which has: {known}."
+                f"{parameter('label', self.label)} is not a column of {self._name_files()}{meant}, which has: "
+                f"{', '.join(known) or 'none'}."
             )
         if self._n_unlabeled:
             have = "shape has" if self._n_unlabeled == 1 else "shapes have"

@@ -57,26 +57,30 @@ class Format:
     has_own_mark: bool = False
 
     @cached_property
+    def functions(self) -> Any:
+        """The module of its reader."""
+        return import_module(f"shapelex.io.formats.{self.module}")
+
+    @cached_property
     def reader(self) -> Callable[..., Any]:
         """The function that reads a file."""
-        module = import_module(f"shapelex.io.formats.{self.module}")
-        reader: Callable[..., Any] = getattr(module, "read_set", None) or module.read_records
+        reader: Callable[..., Any] = getattr(self.functions, "read_set", None) or self.functions.read_records
         return reader
 
-    @cached_property
+    @property
     def opener(self) -> Callable[[Path], Any] | None:
         """The function that opens a file to be read piece by piece, where there is one."""
-        return getattr(import_module(f"shapelex.io.formats.{self.module}"), "open_set", None)
+        return getattr(self.functions, "open_set", None)
 
-    @cached_property
+    @property
     def writer(self) -> Callable[..., None] | None:
         """The function that writes a set to a binary stream, where there is one."""
-        return getattr(import_module(f"shapelex.io.formats.{self.module}"), "write_set", None)
+        return getattr(self.functions, "write_set", None)
 
-    @cached_property
+    @property
     def block_writer(self) -> Callable[[Any, Path], None] | None:
         """The function that writes a set block by block to a path, where there is one."""
-        return getattr(import_module(f"shapelex.io.formats.{self.module}"), "write_blocks", None)
+        return getattr(self.functions, "write_blocks", None)
 
     @property
     def can_write(self) -> bool:
@@ -138,12 +142,14 @@ def find_format(path: Path, name: str | None = None) -> Format:
     if name is not None:
         check_choice(name, FORMATS, "format")
         return FORMATS[name]
-    for end, mark, reason in _REFUSED:
-        if path.name.lower().endswith(end) and mark in read_head(path, 128):
-            raise ShapeFileError(f"{path} {reason}")
+    if path.name.lower().endswith(".ctx"):
+        raise ShapeFileError(
+            f"{path} is a CTX file, a format that is no longer read: draw its contours as a mask (.png), or save their "
+            "points as a table (.csv)."
+        )
     claiming = [known for known in FORMATS.values() if known.claims(path)]
     for known in claiming:
-        if known.has_own_mark and import_module(f"shapelex.io.formats.{known.module}").recognizes(path):
+        if known.has_own_mark and known.functions.recognizes(path):
             return known
     claiming = [known for known in claiming if not known.has_own_mark]
     if len(claiming) == 1:
@@ -155,17 +161,6 @@ def find_format(path: Path, name: str | None = None) -> Format:
             return known
     kinds = ", ".join(known.name for known in claiming or FORMATS.values())
     raise ShapeFileError(f"{path} looks like none of {kinds}: name its format with {parameter('format=')}.")
-
-
-# Ends of names, what the first bytes hold, and why such files are not read.
-_REFUSED = (
-    (
-        ".ctx",
-        b"",
-        "is a CTX file, a format that is no longer read: draw its contours as a mask (.png), or save their points as a "
-        "table (.csv).",
-    ),
-)
 
 
 def _starts_with(*marks: bytes) -> Callable[[bytes], bool]:

@@ -8,8 +8,8 @@ from shapelex._typing import ArrayLike
 from shapelex._validation import check_count
 from shapelex.exceptions import EmptySetError, ShapeInputError
 from shapelex.geometry.resampling import resample_polyline
-from shapelex.io.contours import ObjectChoice, count_objects, outlines_from_mask, remark_on_objects
-from shapelex.io.midlines import closes_a_loop, midline_inside, remark_on_loops
+from shapelex.io import contours
+from shapelex.io.contours import ObjectChoice, outlines_from_mask
 from shapelex.sequences.registration import register_sequence
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.preparation import Preparation
@@ -80,12 +80,12 @@ def midlines_from_mask(
         )
         reports += [*found.kept, *found.dropped]
         for report, outline in zip(found.kept, found.outlines, strict=True):
-            if closes_a_loop(report):
+            if contours.closes_a_loop(report):
                 n_loops += 1
                 continue
-            lines.append(resample_polyline(midline_inside(outline), n_points, closed=False))
+            lines.append(resample_polyline(contours.midline_inside(outline), n_points, closed=False))
             rows.append({"frame": frame, "number": report.label, **report.columns()})
-    notes = [*remark_on_objects(count_objects(reports)), *remark_on_loops(n_loops)]
+    notes = [*contours.remark_on_objects(contours.count_objects(reports)), *contours.remark_on_loops(n_loops)]
     if not lines:
         raise EmptySetError(f"The mask gave no midline. {' '.join(notes)}".strip())
     columns: dict[str, Any] = {name: np.array([row[name] for row in rows]) for name in rows[0]}

@@ -144,21 +144,19 @@ def _decode_runs(segmentation: dict[str, Any], most_pixels: int) -> tuple[BoolAr
         raise ValueError("its run lengths cover no pixel")
     left, right = max(0, int(starts[0]) // height - 1), min(width, (int(ends[-1]) - 1) // height + 2)
     # A run that goes on in the next column covers the last row of one and the first of the other.
-    is_long = starts // height != (ends - 1) // height
-    top = 0 if is_long.any() else max(0, int((starts % height).min()) - 1)
-    bottom = height if is_long.any() else min(height, int(((ends - 1) % height).max()) + 2)
-    n_pixels = (right - left) * (height if is_long.any() else bottom - top)
-    if n_pixels > most_pixels:
+    is_long = (starts // height != (ends - 1) // height).any()
+    top = 0 if is_long else max(0, int((starts % height).min()) - 1)
+    bottom = height if is_long else min(height, int(((ends - 1) % height).max()) + 2)
+    if (right - left) * (bottom - top) > most_pixels:
+        n_pixels = (right - left) * (bottom - top)
         raise ValueError(f"its run lengths cover {n_pixels} pixels, far more than the bytes of the file can spell")
-    if is_long.any():
-        changes = np.stack([starts, ends], axis=1).ravel() - left * height
-        lengths = np.diff(changes, prepend=0, append=(right - left) * height)
-        mask = np.repeat(np.arange(len(lengths)) % 2 == 1, lengths).reshape(right - left, height).T
-        return mask, 0, left
-    box = np.zeros((bottom - top, right - left), dtype=bool)
+    columns = np.zeros((right - left) * (bottom - top), dtype=bool)
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        box[start % height - top : (end - 1) % height + 1 - top, start // height - left] = True
-    return box, top, left
+        column, row = divmod(start - left * height, height)
+        first = column * (bottom - top) + row - top
+        # Runs that go on in the next column are there only where the box has whole columns.
+        columns[first : first + end - start] = True
+    return columns.reshape(right - left, bottom - top).T, top, left
 
 
 def _unpack_counts(text: str) -> list[int]:

@@ -5,6 +5,12 @@ each row; others use ``/skeletons``. Any other dataset is read by its name: ``(n
 n_points)``, or in another order of axes that the caller names. A large dataset is read in parts, so it may be larger
 than memory. Frame rate and unit of length are read from the attributes of the file, where it has them. Datasets whose
 values lie in other files are refused, as is one that declares far more than its file holds.
+
+HDF5 keeps text of variable length elsewhere in the file, behind a number of bytes, an address and an index, and takes
+as much memory as that number says before it looks at the address: 4 GiB for four damaged bytes. It offers no way to see
+the number, so the header of an object is gone through here, as the HDF5 File Format Specification (version 3, section
+IV.A) describes it. Not checked are attributes outside the header, where objects with very many have them, and text in
+chunks.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -12,7 +18,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -22,11 +28,9 @@ from shapelex._typing import ComplexArray, IntArray
 from shapelex._validation import check_choice, points_to_complex
 from shapelex.exceptions import ShapeFileError
 from shapelex.files.guards import LARGE_RATIO
-from shapelex.io.formats.frame_rates import as_rate
-from shapelex.io.formats.hdf5_text import attributes_of, check_text
-from shapelex.io.formats.time_series import block_records, check_max_gap, series_order
 from shapelex.io.guards import read_head, refusing
 from shapelex.io.records import Record, Remark
+from shapelex.io.series import as_rate, block_records, check_max_gap, series_order
 from shapelex.shapes.columns import FPS
 
 if TYPE_CHECKING:
@@ -52,6 +56,11 @@ _MOST_GROWTH = 16
 # Deflate packs at most 1,032 to one; a chunk that was never written takes no room at all.
 _MAX_RATIO = 1100
 _SMALL = 2**24
+# Of the headers of objects; the last two are far above what one has.
+_ATTRIBUTE, _CONTINUATION = 0x0C, 0x10
+_VARIABLE_LENGTH = 9
+_REFERENCE_BYTES = 16
+_MAX_BLOCKS, _MAX_BLOCK_BYTES = 64, 1 << 24
 
 
 def read_records(
@@ -100,12 +109,12 @@ def read_records(
             parts = _split(order, found, shaped)
             n_read = sum(int(rows.max() - rows.min()) + 1 for rows in parts)
             is_read_often = n_read > _MOST_TIMES_READ * n_rows
+            values: Any = found
             if shaped.is_single or n_bytes <= _HELD_BYTES or (is_read_often and n_bytes <= _MAX_BYTES):
-                points = shaped.as_rows(read_values(found, name, path))
-                blocks: Iterable[tuple[IntArray, ComplexArray]] = [(order, points[order])]
+                values = read_values(found, name, path)
                 stack.close()
-            else:
-                blocks = _read_parts(found, shaped, parts, source)
+        blocks: Iterable[tuple[IntArray, ComplexArray]] = [(order, shaped.as_rows(values))] if shaped.is_single else []
+        blocks = blocks or _read_parts(values, shaped, parts, source)
         if y_down:
             blocks = ((numbers, points.conj()) for numbers, points in blocks)
         closed = None if dataset else False
@@ -274,9 +283,9 @@ def _split(order: IntArray, found: "h5py.Dataset", axes: PointAxes) -> list[IntA
 
 
 def _read_parts(
-    found: "h5py.Dataset", axes: PointAxes, parts: Iterable[IntArray], source: str
+    found: Any, axes: PointAxes, parts: Iterable[IntArray], source: str
 ) -> Iterator[tuple[IntArray, ComplexArray]]:
-    """Yield the numbers and points of rows, part by part; memory holds a part."""
+    """Yield the numbers and points of rows of a dataset or array, part by part; memory holds a part."""
     where: list[Any] = [slice(None)] * found.ndim
     for rows in parts:
         by_place = np.argsort(rows, kind="stable")
@@ -288,9 +297,7 @@ def _read_parts(
             slab = axes.as_rows(np.asarray(found[tuple(where)]))
         except Exception as error:  # h5py raises nearly anything on damaged bytes
             raise ShapeFileError(f"{source} cannot be read: {error}.") from error
-        points = np.empty((len(rows), slab.shape[1]), dtype=slab.dtype)
-        points[by_place] = slab[places - first] if is_dense else slab
-        yield rows, points
+        yield rows, slab[rows - first] if is_dense else slab[np.argsort(by_place)]
 
 
 def _times(file: "h5py.File", n_rows: int, name: str, path: Path) -> tuple[IntArray | None, IntArray | None]:
@@ -349,3 +356,101 @@ def _integers(column: np.ndarray[Any, Any]) -> IntArray:
         raise ValueError("a column of the table must hold one number per row")
     numbers = np.where(np.isfinite(column) & (np.abs(column.astype(float)) < 2**53), column, -1)
     return np.asarray(numbers, dtype=np.int64)
+
+
+def attributes_of(found: "h5py.Dataset | h5py.Group", path: Path) -> Any:
+    """Return the attributes of an object; refuse those of text that is longer than the file."""
+    import h5py
+
+    if len(found.attrs):
+        with path.open("rb") as stream:
+            n_before = found.file.userblock_size
+            for message in _attribute_messages(stream, h5py.h5o.get_info(found.id).addr, n_before):
+                _check_references(
+                    _attribute_references(message), stream, n_before, f"an attribute of {found.name!r}", path
+                )
+    return found.attrs
+
+
+def check_text(found: "h5py.Dataset", path: Path) -> None:
+    """Refuse a dataset of text that is longer than the file."""
+    start = found.id.get_offset()
+    if found.dtype.kind == "O" and start is not None:
+        with path.open("rb") as stream:
+            # Unlike addresses of objects, this one counts from the start of the file.
+            references = _read(stream, start, _REFERENCE_BYTES * found.size)
+            _check_references(references, stream, found.file.userblock_size, repr(found.name), path)
+
+
+def _check_references(references: bytes, stream: BinaryIO, n_before: int, name: str, path: Path) -> None:
+    """Refuse references to text that is longer than the file, or to a heap that HDF5 would search without end."""
+    places = range(0, len(references) - _REFERENCE_BYTES + 1, _REFERENCE_BYTES)
+    longest = max((_integer(references, place, 4) for place in places), default=0)
+    if longest > path.stat().st_size:
+        raise ShapeFileError(f"{path} is damaged: {name} declares {longest} bytes of text, more than the file has.")
+    for address in {_integer(references, place + 4, 8) for place in places}:
+        start = address + n_before
+        heap = _read(stream, start, 16) if start < path.stat().st_size else b""
+        if heap[:4] != b"GCOL":
+            continue  # HDF5 says so itself
+        heap += _read(stream, start + 16, min(_integer(heap, 8, 8), _MAX_BLOCK_BYTES) - 16)
+        place = 16
+        while place + 16 <= len(heap) and _integer(heap, place, 2):
+            place += 16 + -(-_integer(heap, place + 8, 8) // 8) * 8
+        # What is free is an object of its own, with the number 0.
+        if place + 16 <= len(heap) and _integer(heap, place + 8, 8) == 0:
+            raise ShapeFileError(f"{path} is damaged: the heap of {name} has an object of no size.")
+
+
+def _attribute_messages(stream: BinaryIO, address: int, n_before: int) -> Iterator[bytes]:
+    """Yield the messages of an object's header that are attributes; `n_before` bytes of the file come before HDF5's."""
+    head = _read(stream, address + n_before, 64)
+    is_new = head[:4] == b"OHDR"
+    if is_new:
+        flags = head[5]
+        place = 6 + (16 if flags & 0x20 else 0) + (4 if flags & 0x10 else 0)
+        n_size = 1 << (flags & 3)
+        blocks = [(address + place + n_size, _integer(head, place, n_size))]
+        n_head = 4 + (2 if flags & 4 else 0)
+    else:
+        blocks = [(address + 16, _integer(head, 8, 4))]
+        n_head = 8
+    for _ in range(_MAX_BLOCKS):
+        if not blocks:
+            return
+        start, n_bytes = blocks.pop(0)
+        block = _read(stream, start + n_before, min(n_bytes, _MAX_BLOCK_BYTES))
+        place = 0
+        while place + n_head <= len(block):
+            # Types take a byte, in older files two.
+            kind, n_content = block[place], _integer(block, place + (1 if is_new else 2), 2)
+            content = block[place + n_head : place + n_head + n_content]
+            place += n_head + n_content
+            if kind == _ATTRIBUTE:
+                yield content
+            elif kind == _CONTINUATION:
+                start, n_bytes = _integer(content, 0, 8), _integer(content, 8, 8)
+                # Newer blocks begin with a mark and end with a checksum.
+                blocks.append((start + 4, max(n_bytes - 8, 0)) if is_new else (start, n_bytes))
+
+
+def _attribute_references(message: bytes) -> bytes:
+    """Return the references to the texts of an attribute: length, address and number; nothing for other kinds."""
+    version, n_head = message[:1], 9 if message[:1] == b"\3" else 8
+    sizes = [_integer(message, place, 2) for place in (2, 4, 6)]
+    if version == b"\1":
+        # The oldest messages fill each part up to eight bytes.
+        sizes = [-(-size // 8) * 8 for size in sizes]
+    kind = message[n_head + sizes[0] : n_head + sizes[0] + 1]
+    if not kind or kind[0] & 0x0F != _VARIABLE_LENGTH:
+        return b""
+    return message[n_head + sum(sizes) :]
+
+
+def _read(stream: BinaryIO, start: int, n_bytes: int) -> bytes:
+    stream.seek(start)
+    return stream.read(n_bytes)
+
+
+def _integer(content: bytes, place: int, n_bytes: int) -> int:
+    return int.from_bytes(content[place : place + n_bytes], "little")

@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,7 @@ from shapelex._typing import IntArray
 from shapelex._validation import check_choice
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.io import contours
-from shapelex.io.formats.pixels import MAX_PIXELS, ImageFile, Kept, Pixels, border_of
-from shapelex.io.midlines import closes_a_loop, midline_inside, remark_on_loops
+from shapelex.io.images import MAX_PIXELS, ImageFile, Kept, Page, Pixels
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.shapes.columns import FPS
 
@@ -136,8 +136,8 @@ def read_records(
     is_whole = which != "largest"
     try:
         plan = _decide(image, kind, foreground, threshold)
-        pages = Kept(partial(_number_objects, image, plan, is_whole))
-        areas = [contours.count_pixels(labels)[1:] for labels, *_ in pages]
+        pages = Kept(partial(_number_objects, image, plan, is_whole), lambda one: one.labels.nbytes)
+        areas = [contours.count_pixels(one.labels)[1:] for one in pages]
         limit = contours.area_limit(min_area, areas if is_whole else [])
     except ShapeInputError as error:
         yield BadRecord("the image", marked_text(error))
@@ -149,7 +149,8 @@ def read_records(
         return
     n_loops = 0
     n_objects, most_objects = 0, max(_FREE_OBJECTS, path.stat().st_size)
-    for (labels, page, group, names), own_areas in zip(pages, areas, strict=True):
+    for objects, own_areas in zip(pages, areas, strict=True):
+        page, group = objects.page, objects.group
         place = f"page {page}, " if is_stack else ""
         try:
             n_objects += int(np.count_nonzero(own_areas))
@@ -158,7 +159,8 @@ def read_records(
                     f"It has {n_objects} objects or more in {path.stat().st_size} bytes: it looks like a pattern."
                 )
             is_one = is_whole and plan.kind != "labels"
-            found = list(contours.outline_objects(labels, names, limit, border, holes, 4, is_one))
+            rules = limit, border, holes, 4, is_one
+            found = list(contours.outline_objects(objects.labels, objects.names, *rules, objects.frame))
             pieces = [report.n_fragments for report, _ in found]
             if kind == "auto" and plan.kind == "labels" and np.median([0, *pieces]) > _MAX_PIECES:
                 raise ShapeInputError(_IN_PIECES)
@@ -171,8 +173,12 @@ def read_records(
         counts.update(contours.count_objects([report for report, _ in found], fills_holes=holes == "fill"))
         found = [(report, outline) for report, outline in found if not report.dropped]
         if midlines:
-            n_loops += sum(closes_a_loop(report) for report, _ in found)
-            found = [(report, midline_inside(outline)) for report, outline in found if not closes_a_loop(report)]
+            n_loops += sum(contours.closes_a_loop(report) for report, _ in found)
+            found = [
+                (report, contours.midline_inside(outline))
+                for report, outline in found
+                if not contours.closes_a_loop(report)
+            ]
         n_in_page.update([page] * len(found))
         for report, outline in found:
             # The only object of an image of 0 and 1 has the id that it would have in a label image.
@@ -196,7 +202,7 @@ def read_records(
                 where=f"{place}object {name}",
                 spans_folder=tracked and not is_stack,
             )
-    left_out = contours.remark_on_objects(counts) + remark_on_loops(n_loops)
+    left_out = contours.remark_on_objects(counts) + contours.remark_on_loops(n_loops)
     if not n_in_page:
         # An empty field of view is a result, too.
         why = f"all its objects were left out: {' '.join(left_out)}" if left_out else "no object was found in it."
@@ -236,7 +242,6 @@ class _Plan:
     is_inverted: bool = False
     may_be_labels: bool = False
     n_pages: int = 0
-    n_pixels: int = 0
     remarks: list[str] = field(default_factory=list)
 
 
@@ -245,17 +250,18 @@ def _decide(image: ImageFile, kind: str, foreground: str, threshold: float | Non
     plan = _Plan(kind)
     values: Pixels = np.empty(0)
     is_bool, is_gray, is_lossy = True, False, False
-    for pixels, is_lossy in image:
+    for page in image:
+        pixels, is_lossy = page.values, page.is_lossy
         if pixels.dtype.kind == "f" and not np.isfinite(pixels).all():
             raise ShapeInputError("It has pixels that are not finite.")
         is_small = pixels.dtype.kind in "bu" and pixels.dtype.itemsize <= 2
         for block in np.array_split(pixels, 1 + pixels.size // contours.BLOCK_PIXELS):
-            own = np.flatnonzero(np.bincount(block.ravel())) if is_small else np.unique(block)
+            own = np.flatnonzero(np.bincount(block)) if is_small else np.unique(block)
             values = np.union1d(values, own) if values.size else own
             if values.size > _MAX_VALUES:
                 # Extremes, and that there are many: no more is asked of so many values.
                 values = values[np.linspace(0, values.size - 1, _MAX_VALUES // 2).astype(int)]
-        plan.n_pages, plan.n_pixels = plan.n_pages + 1, plan.n_pixels + pixels.size
+        plan.n_pages += 1
         is_bool = is_bool and pixels.dtype == bool
         is_gray = is_gray or is_lossy or (values.dtype.kind == "f" and bool((values != np.rint(values)).any()))
     low, high = float(values[0]), float(values[-1])
@@ -288,7 +294,7 @@ def _decide(image: ImageFile, kind: str, foreground: str, threshold: float | Non
         and foreground == "auto"
         and can_invert is not None
         and low <= plan.threshold < high
-        and (white := float(np.mean(np.concatenate([border_of(page) for page, _ in image]) > plan.threshold))) > 0.5
+        and (white := _share_at_border(image, plan.threshold)) > 0.5
     ):
         if not can_invert or white < _SURROUNDED:
             raise ShapeInputError(
@@ -302,12 +308,22 @@ def _decide(image: ImageFile, kind: str, foreground: str, threshold: float | Non
     return plan
 
 
+def _share_at_border(image: ImageFile, threshold: float) -> float:
+    """Return the share of the pixels at the border of all pages that are above a threshold."""
+    n_bright = n_all = 0
+    for page in image:
+        values, counts = page.border
+        n_bright, n_all = n_bright + int(counts[values > threshold].sum()), n_all + int(counts.sum())
+    return n_bright / n_all
+
+
 def _see_grays(image: ImageFile, values: Pixels, is_lossy: bool) -> tuple[bool, bool]:
     """Tell whether values change from pixel to pixel, and whether they do so only where dark and bright meet."""
     low, high = values[0], values[-1]
     nearly = _NEARLY_LOSSY * float(high - low) if is_lossy else 0
     n_dark = n_bright = n_gray = n_flat = n_stray = 0
-    for pixels, _ in () if is_lossy else image:
+    for page in () if is_lossy else image:
+        pixels = page.pixels
         is_gray = (pixels != low) & (pixels != high)
         n_gray += int(is_gray.sum())
         inner, is_flat = pixels[1:-1, 1:-1], is_gray[1:-1, 1:-1]
@@ -316,7 +332,8 @@ def _see_grays(image: ImageFile, values: Pixels, is_lossy: bool) -> tuple[bool, 
         n_flat += int(is_flat.sum())
     if not is_lossy and (n_gray == 0 or n_flat > _FLAT * n_gray):
         return False, False
-    for pixels, _ in image:
+    for page in image:
+        pixels = page.pixels
         dark, bright = pixels <= low + nearly, pixels >= high - nearly
         is_edge = ndimage.maximum_filter(dark, 5) & ndimage.maximum_filter(bright, 5)
         n_dark, n_bright = n_dark + int(dark.sum()), n_bright + int(bright.sum())
@@ -340,7 +357,8 @@ def _check_labels(image: ImageFile, values: Pixels, is_gray: bool, is_gradual: b
             f"It has the values {low} and {high}, and no 0 for the background: "
             f"{format_option(f'threshold={low}')} takes {high} for the objects, {format_option('kind', 'labels')} both."
         )
-    for pixels, _ in image:
+    for page in image:
+        pixels = page.pixels
         if is_gradual or 2 * np.count_nonzero(pixels[:, 1:] != pixels[:, :-1]) > pixels.size:
             raise ShapeInputError(_IN_PIECES)
         if values.size == 2:
@@ -352,30 +370,38 @@ def _check_labels(image: ImageFile, values: Pixels, is_gray: bool, is_gradual: b
                 )
 
 
-def _number_objects(
-    image: ImageFile, plan: _Plan, is_whole: bool
-) -> Iterator[tuple[IntArray, int, str, IntArray | None]]:
-    """Yield the objects of each page, of each class where there are classes, as :func:`contours.as_labels` does."""
-    for page, (pixels, _) in enumerate(image):
+@dataclass(frozen=True, eq=False)
+class _Objects:
+    """The objects of a page, or of one class in it: labels without what is background around them, and their names.
+
+    `frame` is what :func:`contours.outline_objects` needs to know of the whole page.
+    """
+
+    labels: IntArray
+    frame: tuple[int, int, int, int]
+    page: int
+    group: str = ""
+    names: IntArray | None = None
+
+
+def _number_objects(image: ImageFile, plan: _Plan, is_whole: bool) -> Iterator[_Objects]:
+    """Yield the objects of each page, of each class where there are classes."""
+
+    def components(page: Page, number: int, is_object: Pixels, group: str = "") -> _Objects:
+        mask, top, left = page.crop(is_object)
+        labels = ndimage.label(mask)[0] if is_whole else mask.view(np.uint8)
+        return _Objects(labels, (top, left, *page.shape), number, group)
+
+    for number, page in enumerate(image):
         if plan.kind == "binary":
-            mask = pixels <= plan.threshold if plan.is_inverted else pixels > plan.threshold
-            yield _components(mask) if is_whole else mask.view(np.uint8), page, "", None
+            values = page.values
+            yield components(page, number, values <= plan.threshold if plan.is_inverted else values > plan.threshold)
             continue
-        labels, names = contours.as_labels(pixels)
+        values, names = contours.as_labels(page.values, prod(page.shape))
         if plan.kind == "labels":
-            yield labels, page, "", names
+            labels, top, left = page.crop(values)
+            yield _Objects(labels, (top, left, *page.shape), number, "", names)
             continue
-        for number in np.flatnonzero(contours.count_pixels(labels)):
-            if number:
-                name = str(number if names is None else names[number])
-                yield _components(labels == number), page, name, None
-
-
-def _components(mask: Pixels) -> IntArray:
-    """Return the connected components of a mask, numbered from 1; what is around all of them is not looked at."""
-    rows, columns = (np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0))
-    labels = np.zeros(mask.shape, dtype=np.int32)
-    if len(rows):
-        box = slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
-        labels[box] = ndimage.label(mask[box])[0]
-    return labels
+        for label in np.flatnonzero(contours.count_pixels(values)):
+            if label:
+                yield components(page, number, values == label, str(label if names is None else names[label]))

@@ -4,7 +4,7 @@ The skeletons are in ``worm.posture.skeleton.x`` and ``.y``, ``(n_points, n_fram
 frame rate is in ``info.video.resolution.fps``. Any other variable is read by its name: a struct with x and y like
 those, or an array ``(n, n_points, 2)`` or complex ``(n, n_points)``, or in another order of axes that the caller names.
 Files of MATLAB 7.3 are HDF5 inside. Those of versions 5 to 7.2 are parsed
-here rather than by SciPy, which asks for as much memory as the file declares: every count is compared with the bytes
+here rather than by SciPy, which crashes on some damaged files: every count is compared with the bytes
 that are there, and of a struct only the fields on the way to the points are read.
 """
 
@@ -24,11 +24,10 @@ from shapelex._typing import ComplexArray
 from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError
 from shapelex.files.guards import FREE_BYTES, MAX_RATIO
-from shapelex.io.formats.frame_rates import as_rate
 from shapelex.io.formats.hdf5 import PointAxes, check_axes, follow, read_values
-from shapelex.io.formats.time_series import check_max_gap, series_records
 from shapelex.io.guards import read_bytes, refusing
 from shapelex.io.records import Record, Remark
+from shapelex.io.series import as_rate, check_max_gap, series_records
 from shapelex.shapes.columns import FPS
 
 _SKELETON = "worm.posture.skeleton"
@@ -86,15 +85,9 @@ def read_records(
         rate = None
     is_known = variable == _SKELETON
     about = {**({} if rate is None else {FPS: rate}), **({"units": "µm"} if is_known else {})}
-    yield from series_records(
-        points.conj() if y_down else points,
-        None,
-        None,
-        path.stem,
-        max_gap=max_gap,
-        closed=False if is_known else None,
-        about=about,
-    )
+    points = points.conj() if y_down else points
+    closed = False if is_known else None
+    yield from series_records(points, None, None, path.stem, max_gap=max_gap, closed=closed, about=about)
 
 
 def _from_columns(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], source: str) -> ComplexArray:

@@ -15,8 +15,7 @@ from shapelex._typing import FloatArray
 from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.deeplabcut import Poses, check_options, pose_records, read_hdf5
-from shapelex.io.formats.hdf5 import follow, opens_as_hdf5, read_values
-from shapelex.io.formats.hdf5_text import attributes_of, check_text
+from shapelex.io.formats.hdf5 import attributes_of, check_text, follow, opens_as_hdf5, read_values
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.shapes.columns import FPS
 

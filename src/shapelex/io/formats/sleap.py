@@ -14,8 +14,7 @@ import numpy as np
 from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.deeplabcut import Poses, check_options, pose_records, read_hdf5
-from shapelex.io.formats.hdf5 import check_size, follow, opens_as_hdf5, read_values
-from shapelex.io.formats.hdf5_text import attributes_of, check_text
+from shapelex.io.formats.hdf5 import attributes_of, check_size, check_text, follow, opens_as_hdf5, read_values
 from shapelex.io.records import BadRecord, Record, Remark
 
 if TYPE_CHECKING:

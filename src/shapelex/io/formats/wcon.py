@@ -22,11 +22,10 @@ from shapelex._messages import format_option
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.formats.frame_rates import rate_of_step
 from shapelex.io.formats.regions import MAX_JSON, describe, number_array, parse_json, text_of
-from shapelex.io.formats.time_series import check_max_gap, number_sequences, remark_gaps
 from shapelex.io.guards import read_members
 from shapelex.io.records import BadRecord, Record, Remark
+from shapelex.io.series import check_max_gap, number_sequences, rate_of_step, remark_gaps
 from shapelex.shapes.columns import FPS
 
 _MAX_WALK = 10**7
@@ -118,7 +117,7 @@ def _moments(document: Any, source: str, curve: str) -> Iterator[Record | BadRec
     scales: dict[str, float] = {}
     for name in ("x", "y", "ox", "oy", "cx", "cy", "px", "py"):
         try:
-            scales[name] = unit_ratio(units.get(name, units["x"]), units["x"])
+            scales[name] = _unit_ratio(units.get(name, units["x"]), units["x"])
         except ValueError as error:
             raise ShapeFileError(f"{source}: the unit of {name} cannot be converted to that of x: {error}.") from error
     strain = document["metadata"].get("strain") if isinstance(document.get("metadata"), dict) else None
@@ -260,7 +259,7 @@ def _frame_numbers(times: FloatArray) -> tuple[Any, float | None]:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), float(step)
 
 
-def unit_ratio(unit: object, reference: str) -> float:
+def _unit_ratio(unit: object, reference: str) -> float:
     """Return how many `reference` units one `unit` is, such as 1000 for "m" in "mm".
 
     Equal units have ratio 1 even where they are unknown, such as pixels; others must be lengths such as ``"mm"``,

@@ -34,16 +34,14 @@ _CHUNK_BYTES = 1 << 23
 def read_set(path: Path, layout: ColumnLayout | None = None) -> ShapeSet:
     """Return the set that a folder holds; `layout` says what the columns of a real 2-D array are."""
     with refusing(path, "shapes"):
-        return open_set(path)[:] if layout is None else _from_table(path, layout)
-
-
-def _from_table(path: Path, layout: ColumnLayout) -> ShapeSet:
-    attributes, arrays = open_zarr(path)
-    if attributes is not None:
-        raise ShapeFileError("it is a group of arrays, not a table")
-    table = arrays[""]
-    check_size(table, path)
-    return ShapeSet(from_columns(table[:], layout=layout), missing="allow", preparation=None)
+        if layout is None:
+            whole: ShapeSet = open_set(path)[:]
+            return whole
+        attributes, arrays = open_zarr(path)
+        if attributes is not None:
+            raise ShapeFileError("it is a group of arrays, not a table")
+        check_size(arrays[""], path)
+        return ShapeSet(from_columns(arrays[""][:], layout=layout), missing="allow", preparation=None)
 
 
 def open_set(path: Path) -> ShapeSet:
@@ -68,23 +66,12 @@ def write_blocks(shapes: Any, path: Path) -> None:
         group = zarr.open_group(str(partial), mode="w")
         # Every chunk is written, so that one that is not there was lost.
         options = {"config": {"write_empty_chunks": True}}
-        rows = group.create_array(
-            "configurations",
-            shape=(n_shapes, n_coordinates),
-            chunks=(n_rows, n_coordinates),
-            dtype=shapes.dtype,
-            **options,
-        )
-        stored = {
-            name: group.create_array(
-                keys[name],
-                shape=(n_shapes,),
-                chunks=(n_rows,),
-                dtype=dtype if dtype.kind in "biufc" else str,
-                **options,
-            )
-            for name, dtype in columns.items()
-        }
+        shape, chunks = (n_shapes, n_coordinates), (n_rows, n_coordinates)
+        rows = group.create_array("configurations", shape=shape, chunks=chunks, dtype=shapes.dtype, **options)
+        stored = {}
+        for name, dtype in columns.items():
+            kind = dtype if dtype.kind in "biufc" else str
+            stored[name] = group.create_array(keys[name], shape=shape[:1], chunks=chunks[:1], dtype=kind, **options)
         for name, array in arrays.items():
             group.create_array(name, data=array)
         start = 0
@@ -103,27 +90,19 @@ def _as_storable(column: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return text without the marks that stand for undecodable bytes in the names of files."""
     if column.dtype.kind != "U":
         return column
-    try:
-        "".join(column.tolist()).encode()
-    except UnicodeEncodeError:
-        return np.array([text.encode(errors="surrogateescape").decode(errors="replace") for text in column.tolist()])
-    return column
+    return np.array([text.encode(errors="surrogateescape").decode(errors="replace") for text in column.tolist()])
 
 
 def _whole_chunks(blocks: Iterator[ShapeSet], n_rows: int) -> Iterator[ShapeSet]:
     """Cut blocks anew, so that every chunk is written once."""
     waiting: list[ShapeSet] = []
-    n_waiting = 0
     for block in blocks:
         waiting.append(block)
-        n_waiting += len(block)
-        if n_waiting < n_rows:
-            continue
-        joined = join_blocks(waiting)
-        n_whole = n_waiting - n_waiting % n_rows
-        yield joined[:n_whole]
-        waiting = [joined[n_whole:]] if n_whole < n_waiting else []
-        n_waiting -= n_whole
+        n_waiting = sum(map(len, waiting))
+        if n_whole := n_waiting - n_waiting % n_rows:
+            joined = join_blocks(waiting)
+            yield joined[:n_whole]
+            waiting = [joined[n_whole:]] if n_whole < n_waiting else []
     if waiting:
         yield join_blocks(waiting)
 

@@ -1,8 +1,9 @@
-"""Shapes over time, as worm trackers store them: rows of points with frame numbers in, records with sequences out.
+"""Shapes over time, as trackers store them: rows of points with frame numbers in, records with sequences out.
 
 Frames without any point, in which the tracker lost the animal, are left out, as a remark says; frame numbers tell
 where. Each animal is one sequence; with `max_gap`, a sequence ends where more than that many frames are missing, since
-head and tail may be exchanged after a gap.
+head and tail may be exchanged after a gap. A frame rate that is no positive number counts as not known, since files
+have 0 and NaN where nobody measured it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,6 +15,15 @@ from shapelex._messages import format_option
 from shapelex._typing import ComplexArray, IntArray
 from shapelex._validation import check_count
 from shapelex.io.records import Record, Remark
+
+_SECONDS = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("ms", "msec", "millisecond", "milliseconds"), 1e-3),
+    **dict.fromkeys(("us", "µs", "μs", "usec", "microsecond", "microseconds"), 1e-6),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("d", "day", "days"), 86400.0),
+}
 
 
 def check_max_gap(max_gap: int | None) -> None:
@@ -50,8 +60,8 @@ def series_records(
 ) -> Iterator[Record | Remark]:
     """Yield a record for each row ``(n, n_points)`` that has points, ordered by worm and frame.
 
-    One worm, and frames in the order of the rows, is what None for `worms` and `frames` means. `told` has `max_gap`,
-    `closed` and perhaps `names` and `about` of :func:`block_records`.
+    One worm, and frames in the order of the rows, is what None for `worms` and `frames` means; the rest of what is
+    `told` is that of :func:`block_records`.
     """
     order = series_order(len(points), worms, frames)
     return block_records([(order, points[order])], len(points), worms, frames, stem, **told)
@@ -89,7 +99,7 @@ def block_records(
     last: tuple[int, int] | None = None
     for numbers, points in blocks:
         has_points = ~np.isnan(points).all(axis=1)
-        order, kept = (numbers, points) if has_points.all() else (numbers[has_points], points[has_points])
+        order, kept = numbers[has_points], points[has_points]
         if not len(order):
             continue
         n_kept += len(order)
@@ -108,3 +118,20 @@ def block_records(
                 name, where, metadata = f"{animal}:{frame}", f"{kind} {animal}, frame {frame}", {kind: animal, **known}
             yield Record(line, f"{stem}:{name}", "", closed, sequence, frame, metadata, where)
     yield from remark_gaps(n_rows - n_kept, n_rows)
+
+
+def as_rate(value: Any) -> float | None:
+    """Return a rate that a file gives as a number, or as an array of one; None where it is none."""
+    numbers = np.asarray(value)
+    if numbers.size != 1 or numbers.dtype.kind not in "iuf":
+        return None
+    rate = float(numbers.item())
+    return rate if 0 < rate < np.inf else None
+
+
+def rate_of_step(step: Any, unit: object) -> float | None:
+    """Return the frames per second of frames that are `step` units of time apart; None where the unit is none."""
+    length = _SECONDS.get(unit.strip().lower()) if isinstance(unit, str) else None
+    given = as_rate(step)
+    # Times are decimal numbers, which leave rounding in 1 / (0.1 + 0.2 - 0.2).
+    return None if length is None or given is None else float(f"{1 / (given * length):.9g}")

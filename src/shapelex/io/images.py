@@ -11,10 +11,10 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -23,9 +23,10 @@ from shapelex._messages import format_option
 from shapelex._validation import check_count
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.cellpose import read_masks
-from shapelex.io.formats.frame_rates import rate_of_step
 from shapelex.io.guards import read_head, refusing
+from shapelex.io.series import rate_of_step
 
+Item = TypeVar("Item")
 Pixels = np.ndarray[Any, Any]
 
 # An A4 sheet at 600 dots per inch has 35 million. Outlines take about 20 bytes for each pixel of an image.
@@ -51,55 +52,96 @@ _MOSTLY = 0.9
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
-    """An image as runs of equal pixels, row after row: masks take a thousandth of their room."""
+class Page:
+    """An image as runs of equal pixels, row after row: masks take a thousandth of their room.
+
+    Parameters
+    ----------
+    values, lengths : ndarray of shape (n_runs,)
+        The runs; where they would take more room than the pixels, the values are those of all pixels, without lengths.
+    shape : tuple of int
+        Height and width.
+    border : tuple of ndarray
+        The values at the border, and how often each is there.
+    n_channels : int
+        Number of channels that a value stands for, as red, green, blue and alpha of a byte each; 0 for one number.
+    is_lossy : bool
+        Whether compression may have changed pixels, as JPEG does.
+    """
 
     values: Pixels
-    lengths: Pixels
-    shape: tuple[int, ...]
+    lengths: Pixels | None
+    shape: tuple[int, int]
+    border: tuple[Pixels, Pixels]
+    n_channels: int = 0
+    is_lossy: bool = False
+
+    @classmethod
+    def pack(cls, pixels: Pixels, n_channels: int, is_lossy: bool) -> "Page":
+        """Return an image as runs where they take less room."""
+        border = np.concatenate([pixels[0], pixels[-1], pixels[1:-1, 0], pixels[1:-1, -1]])
+        told: Any = pixels.shape, np.unique(border, return_counts=True), n_channels, is_lossy
+        flat = pixels.ravel()
+        differs = flat[1:] != flat[:-1]
+        if (np.count_nonzero(differs) + 1) * (8 + pixels.itemsize) >= pixels.nbytes:
+            return cls(flat, None, *told)
+        starts = np.r_[0, np.flatnonzero(differs) + 1]
+        return cls(flat[starts], np.diff(starts, append=flat.size), *told)
 
     @property
     def nbytes(self) -> int:
         """Bytes that it takes."""
-        return int(self.values.nbytes + self.lengths.nbytes)
+        return int(self.values.nbytes + (0 if self.lengths is None else self.lengths.nbytes))
+
+    @property
+    def pixels(self) -> Pixels:
+        """The image."""
+        return (self.values if self.lengths is None else np.repeat(self.values, self.lengths)).reshape(self.shape)
+
+    def crop(self, values: Pixels) -> tuple[Pixels, int, int]:
+        """Return other values for the runs as an image without what is 0 around them, and its top and left."""
+        runs = np.flatnonzero(values)
+        if self.lengths is None or not len(runs):
+            image = values.reshape(self.shape) if self.lengths is None else np.zeros((1, 1), values.dtype)
+            return image, 0, 0
+        ends, width = np.cumsum(self.lengths), self.shape[1]
+        first, last = ends[runs] - self.lengths[runs], ends[runs] - 1
+        top, bottom = int(first[0]) // width, int(last[-1]) // width + 1
+        rows = np.zeros((bottom - top) * width, values.dtype)
+        there = slice(runs[0], runs[-1] + 1)
+        rows[first[0] - top * width : last[-1] + 1 - top * width] = np.repeat(values[there], self.lengths[there])
+        left, right = 0, width
+        if (first // width == last // width).all():
+            left, right = int((first % width).min()), int((last % width).max()) + 1
+        return rows.reshape(-1, width)[:, left:right], top, left
 
 
-def pack(pixels: Pixels) -> Pixels | Runs:
-    """Return an image as runs where they take less room."""
-    flat = pixels.ravel()
-    starts = np.flatnonzero(np.concatenate([[True], flat[1:] != flat[:-1]]))
-    if len(starts) * (8 + pixels.itemsize) >= pixels.nbytes:
-        return pixels
-    return Runs(flat[starts], np.diff(starts, append=flat.size), pixels.shape)
-
-
-class Kept:
-    """Images with what is known of each, made once if they take little room, and else whenever they are gone through.
+class Kept(Generic[Item]):
+    """Things that are made once if they take little room, and else whenever they are gone through.
 
     Parameters
     ----------
     make : callable
-        Yields tuples whose first entry is the image.
+        Yields the things.
+    n_bytes_of : callable
+        Tells how much room one takes.
     """
 
-    def __init__(self, make: Callable[[], Iterator[tuple[Any, ...]]]) -> None:
-        self._make = make
-        self._kept: list[tuple[Any, ...]] = []
+    def __init__(self, make: Callable[[], Iterator[Item]], n_bytes_of: Callable[[Item], int]) -> None:
+        self._make, self._n_bytes_of = make, n_bytes_of
+        self._kept: list[Item] = []
 
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        for image, *told in self._kept:
-            is_packed = isinstance(image, Runs)
-            yield np.repeat(image.values, image.lengths).reshape(image.shape) if is_packed else image, *told
+    def __iter__(self) -> Iterator[Item]:
         if self._kept:
+            yield from self._kept
             return
-        kept, n_images, n_bytes = [], 0, 0
-        for pixels, *told in self._make():
-            packed = pack(pixels)
-            n_images, n_bytes = n_images + 1, n_bytes + packed.nbytes
-            if n_images == 1 or n_bytes <= KEPT_BYTES:
-                kept.append((packed, *told))
-            yield pixels, *told
-        self._kept = kept if len(kept) == n_images else []
+        kept, n_items, n_bytes = [], 0, 0
+        for item in self._make():
+            n_items, n_bytes = n_items + 1, n_bytes + self._n_bytes_of(item)
+            if n_items == 1 or n_bytes <= KEPT_BYTES:
+                kept.append(item)
+            yield item
+        self._kept = kept if len(kept) == n_items else []
 
 
 class ImageFile:
@@ -150,7 +192,9 @@ class ImageFile:
         self.remarks: list[str] = []
         self._planes: list[int] | None = None
         self._needs_tifffile = False
-        self._pages = Kept(self._read_pages)
+        self._masks: Pixels | None = None
+        self._pages = Kept(self._read_pages, lambda page: page.nbytes)
+        self._n_left = 0
         # How colors are read, once a page has some; alpha is above this number where a pixel is opaque.
         self._opaque_above: int | None = None
         self._is_gray = self._is_cutout = self._is_one_color = False
@@ -162,8 +206,7 @@ class ImageFile:
         }
         head = read_head(path)
         if head.startswith(b"\x93NUMPY") and not chosen:
-            masks = read_masks(path)
-            self._pages = Kept(lambda: ((page, False) for page in (masks if masks.ndim == 3 else [masks])))
+            self._masks = read_masks(path)
             return
         if not head.startswith(_TIFF_MARKS):
             if head[:4] == b"\x89PNG" and head[24:25] == b"\x10" and head[25:26] in b"\2\4\6":
@@ -175,31 +218,35 @@ class ImageFile:
         with _decoding(path), tifffile.TiffFile(path, _multifile=False) as file:
             self._arrange(file, chosen)
 
-    def __iter__(self) -> Iterator[tuple[Pixels, bool]]:
-        """Yield the pages, and whether their compression may have changed pixels, as JPEG does."""
-        yield from self._pages
+    def __iter__(self) -> Iterator[Page]:
+        """Yield the pages with one number a pixel."""
+        for page in self._pages:
+            if not page.n_channels:
+                yield page
+                continue
+            if self._opaque_above is None:
+                self._decide_on_colors()
+            yield replace(page, values=self._number(page.values), border=(self._number(page.border[0]), page.border[1]))
 
-    def _read_pages(self) -> Iterator[tuple[Pixels, bool]]:
-        for pixels, is_lossy in self._decoded_pages():
-            if pixels.ndim == 3 and pixels.shape[2] <= 4 and pixels.dtype.itemsize == 1:
-                if self._opaque_above is None:
-                    self._decide_on_colors()
-                pixels = self._join_channels(pixels)
-            if pixels.ndim != 2 or pixels.size == 0 or pixels.dtype.kind not in "buif":
-                raise ShapeFileError(f"{self.path} holds an array {pixels.dtype} {pixels.shape}, which is no image.")
-            yield pixels, is_lossy
-
-    def _decoded_pages(self) -> Iterator[tuple[Pixels, bool]]:
-        """Yield the pages with their channels, and whether their compression may have changed pixels."""
+    def _read_pages(self) -> Iterator[Page]:
         # Checked here, as a library that is missing is no damage.
         pillow = load_library("PIL.Image", "Pillow", "Reading images")
+        self._n_left = _FREE_PIXELS + _PIXELS_PER_BYTE * self.path.stat().st_size
         pages = self._tifffile_pages() if self._needs_tifffile else self._pillow_pages(pillow)
+        if self._masks is not None:
+            pages = ((page, False) for page in (self._masks if self._masks.ndim == 3 else [self._masks]))
         while True:
             with _decoding(self.path):
-                page = next(pages, None)
-            if page is None:
+                pixels, is_lossy = next(pages, (None, False))
+            if pixels is None:
                 return
-            yield page
+            n_channels = 0
+            if pixels.ndim == 3 and pixels.shape[2] <= 4 and pixels.dtype.itemsize == 1:
+                n_channels = pixels.shape[2]
+                pixels = _join_channels(pixels)
+            if pixels.ndim != 2 or pixels.size == 0 or pixels.dtype.kind not in "buif":
+                raise ShapeFileError(f"{self.path} holds an array {pixels.dtype} {pixels.shape}, which is no image.")
+            yield Page.pack(pixels, n_channels, is_lossy)
 
     def _arrange(self, file: Any, chosen: dict[str, int]) -> None:
         """Find the planes of a TIFF that are its frames, and the size of its pixels."""
@@ -224,9 +271,7 @@ class ImageFile:
         n_there = max(n_pages, planes.size if self._needs_tifffile else 0)
         if not planes.size or n_there < max(planes.size, int(told.get("images", 1))):
             raise ShapeFileError(f"{self.path} declares more pages than it holds, or than {_MAX_PAGES}.")
-        if file.is_ome or told.get("unit"):
-            self._find_pixel_size(file, told)
-        self._find_frame_rate(file, told)
+        self._find_measures(file, told)
         planes = planes.reshape(sizes)
         for axis, (noun, option) in _AXES.items():
             if option in chosen:
@@ -252,34 +297,30 @@ class ImageFile:
         if chosen or is_one_page:
             self._planes = planes.ravel().tolist()
 
-    def _find_pixel_size(self, file: Any, told: Any) -> None:
-        """Set the size of pixels from what an OME or ImageJ file tells."""
+    def _find_measures(self, file: Any, told: Any) -> None:
+        """Set the size of pixels and the frame rate from what an OME or ImageJ file tells of them."""
+        sizes, units = [0.0, 0.0], {""}
         if file.is_ome:
-            found = dict(re.findall(r'\b(PhysicalSize[XY](?:Unit)?)="([^"]{1,40})"', str(file.ome_metadata)))
+            names = "PhysicalSize[XY](?:Unit)?|TimeIncrement(?:Unit)?"
+            found = dict(re.findall(rf'\b({names})="([^"]{{1,40}})"', str(file.ome_metadata)))
             sizes = [float(found.get(f"PhysicalSize{axis}", 0)) for axis in "XY"]
             units = {found.get(f"PhysicalSize{axis}Unit", "µm") for axis in "XY"}
+            step, time_unit = found.get("TimeIncrement", "0"), found.get("TimeIncrementUnit", "s")
         else:
-            sizes = [1 / value if value > 0 else 0.0 for value in file.pages[0].resolution]
-            units = {str(told["unit"])}
+            if told.get("unit"):
+                sizes = [1 / value if value > 0 else 0.0 for value in file.pages[0].resolution]
+                units = {str(told["unit"])}
+            # The "fps" of ImageJ is the speed of playback.
+            step, time_unit = told.get("finterval", 0), told.get("tunit", "sec")
         unit = units.pop()
         # ImageJ calls images without a scale "pixel" or "inch" with the resolution of a screen.
-        if units or unit in ("pixel", "pixels", "inch") or not all(0 < size < np.inf for size in sizes):
-            return
-        self.pixel_size, self.unit = (sizes[0], sizes[1]), "µm" if unit in ("micron", "um", "\\u00B5m") else unit
-
-    def _find_frame_rate(self, file: Any, told: Any) -> None:
-        """Set the frame rate from what an OME or ImageJ file tells; the "fps" of ImageJ is the speed of playback."""
-        if file.is_ome:
-            found = dict(re.findall(r'\b(TimeIncrement(?:Unit)?)="([^"]{1,40})"', str(file.ome_metadata)))
-            step, unit = found.get("TimeIncrement", "0"), found.get("TimeIncrementUnit", "s")
-        else:
-            step, unit = told.get("finterval", 0), told.get("tunit", "sec")
+        if not units and unit not in ("pixel", "pixels", "inch") and all(0 < size < np.inf for size in sizes):
+            self.pixel_size, self.unit = (sizes[0], sizes[1]), "µm" if unit in ("micron", "um", "\\u00B5m") else unit
         with contextlib.suppress(ValueError, TypeError):
-            self.frame_rate = rate_of_step(float(step), str(unit))
+            self.frame_rate = rate_of_step(float(step), str(time_unit))
 
     def _tifffile_pages(self) -> Iterator[tuple[Pixels, bool]]:
         """Yield the pages of a TIFF that Pillow does not decode."""
-        n_left = _FREE_PIXELS + _PIXELS_PER_BYTE * self.path.stat().st_size
         with load_library("tifffile", "tifffile", "Reading TIFF files").TiffFile(self.path, _multifile=False) as file:
             pages, series = file.pages, file.series[0]
             numbers = range(len(pages)) if self._planes is None else self._planes
@@ -289,89 +330,94 @@ class ImageFile:
             for number in numbers:
                 page = pages[0 if is_one_page else number]
                 tile = page.tilewidth or 1, page.tilelength or 1
-                size = (page.imagewidth, page.imagelength)
-                n_left = self._check_size(size, tile, n_left, 1 if page.dtype is None else page.dtype.itemsize)
+                n_bytes = 1 if page.dtype is None else page.dtype.itemsize
+                self._check_size(page.imagewidth * page.imagelength, tile, n_bytes)
                 pixels = stack[number] if is_one_page else page.asarray()
                 yield pixels.astype(pixels.dtype.newbyteorder("="), copy=False), False
 
     def _pillow_pages(self, pillow: Any) -> Iterator[tuple[Pixels, bool]]:
         """Yield the pages of any other file."""
-        n_left = _FREE_PIXELS + _PIXELS_PER_BYTE * self.path.stat().st_size
-        with self._large_images(pillow), pillow.open(self.path, formats=("PNG", "JPEG", "TIFF")) as image:
-            for n_done, number in enumerate(range(_MAX_PAGES) if self._planes is None else self._planes):
-                try:
-                    image.seek(number)
-                except EOFError:
-                    if n_done:
-                        return
-                    raise
-                tags: Any = getattr(image, "tag_v2", {})
-                n_left = self._check_size(image.size, (tags.get(_TILE_WIDTH, 1), tags.get(_TILE_HEIGHT, 1)), n_left)
-                shown = image
-                if image.mode in ("YCbCr", "CMYK", "LAB", "HSV"):
-                    shown = image.convert("RGB")
-                elif image.mode == "PA" or (image.mode == "P" and self.as_gray):
-                    shown = image.convert("RGBA")
-                yield np.asarray(shown), image.format == "JPEG" or image.info.get("compression") in _LOSSY
-
-    @contextlib.contextmanager
-    def _large_images(self, pillow: Any) -> Iterator[None]:
-        """Let Pillow open images up to the limit, which is checked here."""
+        # Sizes are checked here, up to another limit than that of Pillow.
         before, pillow.MAX_IMAGE_PIXELS = pillow.MAX_IMAGE_PIXELS, None
         try:
-            yield
+            with pillow.open(self.path, formats=("PNG", "JPEG", "TIFF")) as image:
+                for n_done, number in enumerate(range(_MAX_PAGES) if self._planes is None else self._planes):
+                    try:
+                        image.seek(number)
+                    except EOFError:
+                        if n_done:
+                            return
+                        raise
+                    tags: Any = getattr(image, "tag_v2", {})
+                    tile = tags.get(_TILE_WIDTH, 1), tags.get(_TILE_HEIGHT, 1)
+                    self._check_size(image.width * image.height, tile)
+                    shown = image
+                    if image.mode in ("YCbCr", "CMYK", "LAB", "HSV"):
+                        shown = image.convert("RGB")
+                    elif image.mode == "PA" or (image.mode == "P" and self.as_gray):
+                        shown = image.convert("RGBA")
+                    yield np.asarray(shown), image.format == "JPEG" or image.info.get("compression") in _LOSSY
         finally:
             pillow.MAX_IMAGE_PIXELS = before
 
-    def _check_size(self, size: tuple[int, int], tile: tuple[Any, Any], n_left: int, n_bytes: int = 1) -> int:
-        """Return how many pixels may still be decoded after a page of this size; refuse one that is absurdly large."""
-        n_pixels = size[0] * size[1]
+    def _check_size(self, n_pixels: int, tile: tuple[Any, Any], n_bytes: int = 1) -> None:
+        """Count a page among the pixels that may be decoded; refuse one that is absurdly large."""
         if n_pixels * max(1, n_bytes / _PIXEL_BYTES) > self._max_pixels:
             raise ShapeFileError(
                 f"{self.path} is refused: it declares {n_pixels} pixels of {8 * n_bytes} bits, more than "
                 f"{format_option('max_pixels', self._max_pixels)} allows (of up to {8 * _PIXEL_BYTES} bits each): "
                 "cut it into tiles, or raise this option if the memory suffices, about 20 bytes for each pixel."
             )
-        if n_pixels > n_left:
+        self._n_left -= n_pixels
+        if self._n_left < 0:
             raise ShapeFileError(f"{self.path} is refused: it declares far more pixels than its bytes can hold.")
         # Each tile of a TIFF is unpacked whole, whatever the size of the image.
-        if not all(isinstance(side, int) for side in tile) or not 0 < tile[0] * tile[1] <= _FREE_PIXELS:
+        are_whole = isinstance(tile[0], int) and isinstance(tile[1], int)
+        if not are_whole or not 0 < tile[0] * tile[1] <= _FREE_PIXELS:
             raise ShapeFileError(f"{self.path} is refused: it declares tiles of {tile[0]} x {tile[1]} pixels.")
-        return n_left - n_pixels
 
     def _decide_on_colors(self) -> None:
         """Decide, once for all pages, how their channels become one number a pixel."""
         kinds, lowest, highest = set(), 255, 0
-        for array, is_lossy in self._decoded_pages():
-            kinds.add(array.shape[2:])
-            self.as_gray |= is_lossy
-            if array.shape[2:] in ((2,), (4,)):
-                lowest, highest = min(lowest, int(array[..., -1].min())), max(highest, int(array[..., -1].max()))
+        for page in self._pages:
+            kinds.add(page.n_channels)
+            self.as_gray |= page.is_lossy
+            alpha = page.values & 255
+            lowest, highest = min(lowest, int(alpha.min())), max(highest, int(alpha.max()))
         if len(kinds) > 1:
             raise ShapeFileError(f"{self.path} has pages with and without color or transparency: save them alike.")
         self._opaque_above = highest // 2 if lowest < highest else -1
         seen: set[int] = set()
         counts: Counter[int] = Counter()
         has_black, self._is_gray = False, True
-        for array, _ in self._decoded_pages():
-            colors, opaque = self._pack_channels(array)
-            seen |= {f(colors[opaque]) for f in (np.min, np.max) if opaque.any()}
+        for page in self._pages:
+            colors, opaque = self._colors_of(page.values)
+            seen |= {int(f(colors[opaque])) for f in (np.min, np.max) if opaque.any()}
             has_black = has_black or not colors.all()
             self._is_gray = self._is_gray and not (colors % 0x010101).any()
-            counts.update(dict(zip(*np.unique(border_of(colors), return_counts=True), strict=True)))
+            for color, count in zip(self._colors_of(page.border[0])[0].tolist(), page.border[1].tolist(), strict=True):
+                counts[color] += count
         # All that differs is what can be seen through.
         self._is_cutout = self._opaque_above >= 0 and len(seen) < 2
-        ((ground, n_ground),) = counts.most_common(1)
-        is_clear = n_ground >= _MOSTLY * counts.total()
         if self._is_cutout or self._is_gray or self.as_gray:
             return
-        if ground and (is_clear or not has_black):
-            self._check_ground(ground, is_clear)
+        ((ground, n_ground),) = counts.most_common(1)
+        is_clear = n_ground >= _MOSTLY * counts.total()
+        if ground and not is_clear and not has_black:
+            raise ShapeFileError(
+                f"{self.path} has colored areas, but its background is not clear: no pixel is black, and the "
+                f"color {_name_color(ground)} is not all around. "
+                f"Save the areas as a label image, or say {format_option('kind', 'binary')} with "
+                f"{format_option('threshold=')}."
+            )
+        if ground and is_clear:
+            name = _name_color(ground)
+            self.remarks.append(f"the color {name}, which surrounds the image, is taken for its background.")
+            self._ground = ground
         found = set()
-        for array, _ in self._decoded_pages():
-            labels = self._join_channels(array)
-            inner = labels[labels > 0]
-            found |= {int(f(inner)) for f in (np.min, np.max) if inner.size}
+        for page in self._pages:
+            labels = self._number(page.values)
+            found |= {int(f(labels[labels > 0])) for f in (np.min, np.max) if labels.any()}
         if len(found) == 1:
             self._is_one_color = True
             self.remarks.append(
@@ -379,46 +425,40 @@ class ImageFile:
                 "the option kind=labels takes all of it for one."
             )
 
-    def _check_ground(self, ground: int, is_clear: bool) -> None:
-        """Take a color for the background; refuse one that does not surround the image."""
-        name = _name_color(ground)
-        if not is_clear:
-            raise ShapeFileError(
-                f"{self.path} has colored areas, but its background is not clear: no pixel is black, and the "
-                f"color {name} is not all around. "
-                f"Save the areas as a label image, or say {format_option('kind', 'binary')} with "
-                f"{format_option('threshold=')}."
-            )
-        self.remarks.append(f"the color {name}, which surrounds the image, is taken for its background.")
-        self._ground = ground
-
-    def _pack_channels(self, array: Pixels) -> tuple[Pixels, Pixels]:
-        """Return red * 65536 + green * 256 + blue for each pixel, 0 where it is transparent, and where it is not."""
-        colors = array[..., 0].astype(np.int32)
-        for other in (1, 2):
-            colors <<= 8
-            colors |= array[..., other if array.shape[2] > 2 else 0]
-        # A limit below 0 stands for no transparency; NumPy 2.0 may crash where it compares bytes with such a number.
-        is_plain = array.shape[2] in (1, 3) or (self._opaque_above or 0) < 0
-        opaque = np.ones(colors.shape, bool) if is_plain else array[..., -1] > self._opaque_above
+    def _colors_of(self, values: Pixels) -> tuple[Pixels, Pixels]:
+        """Return red * 65536 + green * 256 + blue for each value, 0 where it is transparent, and where it is not."""
+        assert self._opaque_above is not None
+        colors, opaque = (values >> 8).astype(np.int32), (values & 255).astype(np.int32) > self._opaque_above
         colors[~opaque] = 0
         return colors, opaque
 
-    def _join_channels(self, array: Pixels) -> Pixels:
-        """Return one number a pixel from gray, gray and alpha, color, or color and alpha."""
-        labels, opaque = self._pack_channels(array)
+    def _number(self, values: Pixels) -> Pixels:
+        """Return one number for each value of gray, gray and alpha, color, or color and alpha."""
+        labels, opaque = self._colors_of(values)
         if self._is_cutout:
             return opaque
         if self._is_gray:
             return labels.astype(np.uint8)
         if self.as_gray:
-            return np.asarray((array[..., :3].mean(axis=2) * opaque).astype(np.uint8))
+            return np.asarray(((labels >> 16) + (labels >> 8 & 255) + (labels & 255)) // 3).astype(np.uint8)
         if self._ground:
             # Black is an object here, so it needs another number than the background.
             labels[labels == 0] = 1 << 24
             labels[(labels == self._ground) | ~opaque] = 0
         # Not as booleans, of which either may be the background.
         return (labels > 0).astype(np.uint8) if self._is_one_color else labels
+
+
+def _join_channels(pixels: Pixels) -> Pixels:
+    """Return red, green, blue and alpha of each pixel as the bytes of one number, from one to four channels."""
+    n_channels = pixels.shape[2]
+    joined = pixels[..., 0].astype(np.uint32)
+    for channel in (1, 2) if n_channels > 2 else (0, 0):
+        joined <<= 8
+        joined |= pixels[..., channel]
+    joined <<= 8
+    joined |= pixels[..., -1] if n_channels in (2, 4) else 255
+    return joined
 
 
 def _name_color(color: int) -> str:
@@ -430,8 +470,3 @@ def _decoding(path: Path) -> Iterator[None]:
     """Refuse damaged images, and keep quiet about what decoders warn of."""
     with refusing(path, "an image"), warnings.catch_warnings(action="ignore"):
         yield
-
-
-def border_of(pixels: Pixels) -> Pixels:
-    """Return the pixels at the border of an image, each once."""
-    return np.concatenate([pixels[0], pixels[-1], pixels[1:-1, 0], pixels[1:-1, -1]])
