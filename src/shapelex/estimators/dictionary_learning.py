@@ -64,6 +64,7 @@ LEARNED_PARTS: tuple[Part, ...] = (
 # Checkpoints of short iterations are written at most so often, and once more at the end.
 _LEAST_SECONDS = 1.0
 # Parts of the state of a learner that are sums of a pass, or nothing.
+_NORM_TOL = 1e-3
 _SUMS = ("found", "current", "best", "memory")
 
 
@@ -114,7 +115,7 @@ class Checkpoint:
                 if self.fingerprint.get(name) != theirs.get(name)
             ]
             if not told:
-                vars(self.learner).update(vars(_restored({**numbers, **arrays}, len(self.learner.plan))))
+                vars(self.learner).update(vars(_restored({**numbers, **arrays}, self.learner)))
                 self.learner.generator.bit_generator.state = generator_state
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise CheckpointError(
@@ -530,14 +531,32 @@ def _described(learner: Learner) -> dict[str, Any]:
     return {name: [*value] if isinstance(value, list) else value for name, value in state.items() if value is not None}
 
 
-def _restored(described: dict[str, Any], n_stages: int) -> LearningState:
+def _restored(described: dict[str, Any], learner: Learner) -> LearningState:
     """Return the state that :func:`_described` was given; what is not a state is a TypeError or the like."""
+    n_atoms, space = learner.options.n_atoms, learner.shapes.space
+    rows, others = (n_atoms, space.n_coordinates), {"gram": (n_atoms, n_atoms), "usage": (n_atoms,)}
+    for name, value in described.items():
+        last = name.rpartition(".")[2]
+        if isinstance(value, np.ndarray):
+            is_right = value.dtype.kind in "fc" and (
+                last.startswith("worst") or last == "values" or value.shape == others.get(last, rows)
+            )
+            if is_right and last in ("atoms", "start"):
+                is_right = bool(np.allclose(space.norm(value), 1, atol=_NORM_TOL))
+        elif value is None:
+            is_right = last in ("atoms", "start", *_SUMS)
+        else:
+            numbers = value if last == "curve" else [value]
+            is_right = all(isinstance(one, int | float) and 0 <= one < np.inf for one in numbers)
+            is_right &= last != "weight" or value > 0
+        if not is_right:
+            raise ValueError(f"{name} does not belong to this fit")
     for name in _SUMS:
         own = {key.removeprefix(f"{name}."): described.pop(key) for key in [*described] if key.startswith(f"{name}.")}
         if own:
             described[name] = PassSums(**own)
     state = LearningState(**described)
-    if state.atoms is None or not 0 <= state.stage < n_stages:
+    if state.atoms is None or not 0 <= state.stage < len(learner.plan):
         raise ValueError("it must have atoms, and a stage of the fit")
     return state
 
