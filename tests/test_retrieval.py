@@ -111,29 +111,6 @@ def test_close_shapes_are_measured_exactly_and_equal_ones_come_in_the_order_of_t
     assert (distances < 1e-12).all()
 
 
-def test_sets_files_lists_and_single_precision_give_the_same(tmp_path):
-    Z, classes = families()
-    expected = sx.retrieve(Z[:3], Z, 5, space=OUTLINE)
-    shapes = sx.ShapeSet(Z, space=OUTLINE, labels=classes.astype(str))
-    sx.write(shapes, tmp_path / "shapes.npz")
-    np.save(tmp_path / "shapes.npy", Z)
-    stored = sx.open_shapes(tmp_path / "shapes.npz")
-    mapped = np.load(tmp_path / "shapes.npy", mmap_mode="r")
-    for query, source, space in (
-        (shapes[:3], shapes, None),
-        (Z[:3], stored, None),
-        (shapes[:3], stored, None),
-        (Z[:3], mapped, OUTLINE),
-        (Z[:3], [Z[:20], Z[20:]], OUTLINE),
-    ):
-        for got, wanted in zip(sx.retrieve(query, source, 5, space=space), expected, strict=True):
-            np.testing.assert_allclose(got, wanted, atol=1e-12)
-    indices, distances = sx.retrieve(Z[:3].astype(np.complex64), Z.astype(np.complex64), 5, space=OUTLINE)
-    assert distances.dtype == np.float32
-    np.testing.assert_array_equal(indices, expected[0])
-    np.testing.assert_allclose(distances, expected[1], atol=1e-3)
-
-
 @pytest.mark.parametrize("how", ["diffusion", "reciprocal"])
 class TestReranking:
     def test_classes_come_first(self, how):

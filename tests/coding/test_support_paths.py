@@ -7,11 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import shapelex as sx
-from shapelex.coding.coders import Coding
-from shapelex.coding.paths import PathCoder, PathFinder, SupportLattice
-from shapelex.sequences.timing import find_time_order
-from shapelex.shapes.opening import as_shapes
+from shapelex.coding.paths import PathFinder, SupportLattice
 
 
 def path_cost(path, squares, costs, supports):
@@ -67,29 +63,3 @@ def test_memory_limit_gives_a_path_that_is_nearly_as_good():
     assert not limited.is_exact
     assert len(set(best.tolist())) == 1
     assert len(found) == 400
-
-
-@pytest.fixture(scope="module")
-def problem():
-    worms = sx.datasets.make_worms(80, 2, noise=0.01, random_state=0)
-    model = sx.ShapeDictionary(6, 3, n_swaps=0, max_iter=5, tol=1e-2, random_state=0).fit(worms)
-    return worms, model
-
-
-def test_errors_of_all_supports_are_those_of_least_squares(problem):
-    worms, model = problem
-    rows = model.space_.whitened_preshapes(worms)[:200]
-    atoms = model._atom_rows()
-    coder = PathCoder(Coding(atoms, 3, "ormp"), model.space_, np.dtype(complex))
-    shapes = as_shapes(worms)
-    ((_, block),) = find_time_order(len(worms)).blocks(shapes, 1000)
-    lattice = SupportLattice.of(6, 3)
-    squares = coder.all_squares(block, lattice.supports, 1)
-    for number in (0, 7, 19):
-        chosen = atoms[lattice.supports[number]]
-        weights = np.linalg.lstsq(chosen.T, rows.T, rcond=None)[0]
-        residuals = np.linalg.norm(rows.T - chosen.T @ weights, axis=0) ** 2
-        np.testing.assert_allclose(squares[:, number], residuals, atol=1e-11)
-    given = coder.code_given(block, lattice.supports[np.full(len(worms), 7)], 1)
-    np.testing.assert_allclose(given.squares, squares[:, 7], atol=1e-11)
-    assert (np.sort(given.support, axis=1) == lattice.supports[7]).all()

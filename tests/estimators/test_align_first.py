@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 import shapelex as sx
 from shapelex.exceptions import CodesError
+from tests.conftest import in_each_product
 
 CODERS = ["auto", "exact", "beam", "ormp", "omp"]
 
@@ -62,6 +63,7 @@ class TestFit:
         assert model.errors(X).dtype == codes.dtype
         assert (np.count_nonzero(codes, axis=1) <= 3).all()
 
+    @in_each_product
     def test_exact_codes_are_the_best_real_ones(self, space):
         X = np.random.default_rng(3).normal(size=(30, space.n_coordinates, 2))
         n_atoms = min(5, 2 * space.n_coordinates - 3)

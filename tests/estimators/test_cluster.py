@@ -15,7 +15,7 @@ from tests.estimators.test_dask import make_model, make_shapes
 
 distributed = pytest.importorskip("distributed")
 
-pytestmark = pytest.mark.cluster
+pytestmark = pytest.mark.thorough
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from hypothesis import given
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -9,7 +8,6 @@ from sklearn.preprocessing import StandardScaler
 
 import shapelex as sx
 from shapelex.exceptions import CodesError, EmptySetError, NonFiniteError
-from tests import strategies
 
 KINDS = ["modulus", "phase", "similarity", "tangent"]
 CIRCLE = np.exp(2j * np.pi * np.arange(12) / 12)
@@ -144,14 +142,6 @@ class TestShapes:
 
 
 class TestCodes:
-    @pytest.mark.parametrize("kind", KINDS)
-    @given(phase=strategies.phases)
-    def test_does_not_depend_on_rotation(self, kind, phase):
-        rng = np.random.default_rng(3)
-        codes = rng.normal(size=(20, 4)) + 1j * rng.normal(size=(20, 4))
-        features = make(kind).fit(codes)
-        np.testing.assert_allclose(features.transform(phase * codes), features.transform(codes), atol=1e-12)
-
     @pytest.mark.parametrize(("kind", "n_columns"), [("modulus", 4), ("phase", 8), ("similarity", 4), ("tangent", 12)])
     def test_columns(self, codes, kind, n_columns):
         features = make(kind)

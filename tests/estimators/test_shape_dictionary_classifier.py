@@ -8,6 +8,7 @@ import pytest
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 import shapelex as sx
+from tests.conftest import in_each_product
 from tests.strategies import random_configurations
 
 CIRCLE = np.exp(2j * np.pi * np.arange(12) / 12)
@@ -102,6 +103,7 @@ def learned_space(X, space, shrinkage=0.2):
 
 
 class TestLearnedProduct:
+    @in_each_product
     def test_is_the_inverse_of_the_covariance_within_classes(self, space):
         X = random_configurations(space, 11, 0) + 3 * random_configurations(space, 1, 1)
         rows = space.whitened_preshapes(X)
@@ -119,6 +121,7 @@ class TestLearnedProduct:
         assert learned.inner(learned.centered(first), learned.centered(second)) == pytest.approx(expected, rel=1e-7)
         assert learned.center(first) == pytest.approx(space.center(first), rel=1e-8)
 
+    @in_each_product
     def test_depends_on_shapes_only(self, space, rng):
         X = random_configurations(space, 11, 0) + 3 * random_configurations(space, 1, 1)
         poses = rng.uniform(0.5, 2, (11, 1)) * np.exp(1j * rng.uniform(0, 6, (11, 1)))

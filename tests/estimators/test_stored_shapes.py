@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.exceptions import ArrayTypeError, CodesError, CollapsedShapeError
+from shapelex.exceptions import CodesError, CollapsedShapeError
 from shapelex.files import read_codes
 from shapelex.learning import descent, one_pass
 from shapelex.shapes import storage
@@ -58,11 +58,6 @@ def test_a_bad_shape_leaves_no_file_of_codes(kind, shapes, tmp_path):
     with pytest.raises(CollapsedShapeError, match=r"in row 203"):
         make_model(tol=1).fit(shapes).encode_to(KINDS[kind](bad, tmp_path), tmp_path / "codes.parquet")
     assert [path.name for path in tmp_path.iterdir() if "codes" in path.name] == []
-
-
-def test_generators_are_refused(shapes):
-    with pytest.raises(ArrayTypeError, match="X is a generator, which gives its blocks only once"):
-        make_model().fit(block for block in [shapes])
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])

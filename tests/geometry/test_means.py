@@ -6,6 +6,7 @@ import shapelex as sx
 from shapelex.exceptions import ConvergenceWarning, CoordinateCountError, NonUniqueMeanWarning, ShapeInputError
 from shapelex.shapes import storage
 from tests import oracles, strategies
+from tests.conftest import in_each_product
 from tests.shapes.test_stored import Recorder
 
 KINDS = ["full", "partial", "geodesic"]
@@ -53,6 +54,7 @@ def test_weights_count_copies(space, seed, kind):
     )
 
 
+@in_each_product
 def test_each_mean_by_its_equation(space):
     Z = cluster(space, 5)
     geodesic, partial = (sx.mean_shape(Z, kind, space=space) for kind in ("geodesic", "partial"))
@@ -64,6 +66,7 @@ def test_each_mean_by_its_equation(space):
     assert sx.distance(sx.mean_shape(Z, space=space), vectors[:, np.argmax(values.real)], space=space) < 1e-10
 
 
+@in_each_product
 def test_mean_of_two_shapes_is_the_middle_of_their_geodesic_and_that_of_one_is_itself(space):
     Z = cluster(space, 6, n_shapes=2)
     for kind in KINDS:

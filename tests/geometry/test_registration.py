@@ -55,17 +55,6 @@ def test_finds_the_least_distance_of_all_changes(space, seed, direction, reflect
     np.testing.assert_allclose(found.distance_before, sx.distance(Z, target, space=space))
 
 
-@given(closed_spaces, strategies.seeds, st.integers(0, 1000), st.booleans(), st.booleans(), strategies.phases)
-def test_a_changed_copy_comes_back_exactly(space, seed, shift, is_reversed, is_mirrored, phase):
-    z = strategies.random_configurations(space, 1, seed)[0]
-    copy = changed(z, space, shift, is_reversed, is_mirrored)
-    found = sx.register(copy, space, to=phase * z + 3 * space.shift, reflection=True)
-    if space.n_coordinates > 4:
-        np.testing.assert_array_equal(found.configurations[0], z)
-    assert found.distance_after[0] < 1e-12
-    np.testing.assert_allclose(np.exp(1j * found.rotation[0]), phase, atol=1e-8)
-
-
 @given(strategies.seeds, st.integers(1, 19))
 def test_tells_apart_what_products_cannot(seed, shift):
     # A shape that is 1e-8 from being the same after half a turn.

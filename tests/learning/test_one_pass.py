@@ -18,7 +18,7 @@ from tests import oracles, strategies
 from tests.coding_oracles import ormp_support, project
 from tests.conftest import custom_space
 from tests.devices import on_devices
-from tests.learning.samples import clustered, plain_shapes
+from tests.learning.samples import clustered
 from tests.shapes.test_stored import as_memmap
 
 SPACES = [sx.Landmarks(8), sx.BSpline(8), custom_space(8)]
@@ -80,41 +80,6 @@ def test_a_pass_equals_dense_sums(
     assert weights[places].all()
     largest = np.sort(values[weights > 0])[::-1][: one_pass.WORST_PER_ATOM * len(atoms)]
     np.testing.assert_allclose(values[places], largest, atol=rounding)
-
-
-@pytest.mark.parametrize("kind", ["full", "partial", "geodesic"])
-def test_slopes_are_finite_derivatives_of_squared_distances(kind):
-    squares = np.linspace(0.01, 0.95, 40)
-    (upper, _), (lower, _) = one_pass.objective(squares + 1e-6, kind), one_pass.objective(squares - 1e-6, kind)
-    np.testing.assert_allclose(one_pass.objective(squares, kind)[1], (upper - lower) / 2e-6, rtol=1e-6)
-    values, slopes = one_pass.objective(np.array([0.0, 1e-300, 1 - 1e-16, 1.0, 1.0000001]), kind)
-    assert np.isfinite(values).all()
-    assert np.isfinite(slopes).all()
-    assert (values[0], slopes[0]) == (0, 1)
-
-
-@on_devices
-@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-@pytest.mark.parametrize("distance", ["full", "partial", "geodesic"])
-@pytest.mark.parametrize("is_weighted", [False, True])
-def test_sums_are_those_of_the_cpu(dtype, distance, is_weighted, device, monkeypatch):
-    rows = clustered(300, 10).astype(dtype)
-    weights = np.random.default_rng(0).integers(0, 4, 300).astype(float) if is_weighted else None
-    source = plain_shapes(rows, weights)
-    expected = one_pass.one_pass(source, Coding(rows[:6], 3, "ormp"), distance, keeps_values=True)
-    tolerance = 1e-10 if dtype == np.complex128 else 1e-4
-    for n_travel in (1 << 18, 37):
-        monkeypatch.setattr(one_pass, "_TRAVEL_ROWS", n_travel)
-        source.kept.clear()
-        for _ in range(2):  # sent, then resident
-            found = one_pass.one_pass(source, Coding(rows[:6], 3, "ormp", device=device), distance, keeps_values=True)
-            assert source.kept
-            assert found.loss / found.weight == pytest.approx(expected.loss / expected.weight, rel=tolerance)
-            assert found.weight == pytest.approx(expected.weight)
-            for name in ("gram", "products", "usage", "worst_rows"):
-                value = getattr(expected, name)
-                np.testing.assert_allclose(getattr(found, name), value, atol=tolerance * np.abs(value).max())
-            np.testing.assert_allclose(found.values, expected.values, rtol=1e-3, atol=1e-6)
 
 
 @on_devices

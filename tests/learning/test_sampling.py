@@ -9,20 +9,6 @@ from shapelex.shapes import storage
 from shapelex.shapes.opening import as_shapes
 from tests.learning.samples import clustered, plain_shapes, random_rows
 
-
-class CountingArray:
-    """A chunked array that counts how often each of its rows is read."""
-
-    def __init__(self, rows, chunk_rows):
-        self._rows = rows
-        self.shape, self.dtype, self.chunks = rows.shape, rows.dtype, (chunk_rows, rows.shape[1])
-        self.counts = np.zeros(len(rows), dtype=int)
-
-    def __getitem__(self, stretch):
-        self.counts[stretch] += 1
-        return self._rows[stretch]
-
-
 # More than one stretch, and few enough bytes that not all of them are shuffled together.
 MANY_ROWS, FEW_BYTES = 50_000, 16 * 4 * 20_000
 
@@ -51,17 +37,6 @@ def test_batches_without_weight_are_left_out():
     batches = list(shuffled_batches(plain_shapes(random_rows(40, 4), np.arange(40) % 2), 1, np.random.default_rng(0)))
     assert [len(batch) for batch in batches] == [1] * 20
     assert all(batch.weights_of(slice(None)) == 1 for batch in batches)
-
-
-@pytest.mark.parametrize("chunk_rows", [7, 100, 5000, 40_000])
-@pytest.mark.parametrize("space", [sx.Landmarks(4), sx.BSpline(4)])
-def test_an_epoch_reads_every_chunk_once(chunk_rows, space):
-    stored = CountingArray(random_rows(MANY_ROWS, 4), chunk_rows)
-    source = as_shapes(stored, space)
-    stored.counts[:] = 0
-    for _ in shuffled_batches(source, 600, np.random.default_rng(0), FEW_BYTES):
-        pass
-    assert stored.counts.min() == stored.counts.max() == 1
 
 
 def test_a_stream_is_read_once_and_in_order():

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-import os
 import re
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
@@ -89,7 +88,7 @@ def test_many_shapes_are_sampled_and_the_page_says_so(landmarks, tmp_path):
     assert payload["shapes"]["rows"] == [int(name) for name in payload["shapes"]["ids"]]
 
 
-@pytest.mark.skipif("CI" not in os.environ, reason="large pages are written where CI is set")
+@pytest.mark.thorough
 @pytest.mark.parametrize(("n_points", "n_nonzero"), [(200, 5), (60, 24)])
 def test_five_thousand_shapes_stay_under_15_megabytes(n_points, n_nonzero, rng, tmp_path):
     X = rng.normal(size=(5100, n_points)) + 1j * rng.normal(size=(5100, n_points))

@@ -17,7 +17,7 @@ from shapelex.statistics.permutations import (
     p_values,
     remark_on_count,
 )
-from tests.conftest import custom_space
+from tests.conftest import custom_space, in_each_product
 from tests.statistics.conftest import make_shapes, mirrored_faces
 
 
@@ -31,6 +31,7 @@ def aligned(X, **data):
     return read_input(X, data).use({})
 
 
+@in_each_product
 def test_rows_are_the_mean_plus_tangent_vectors(space, rng):
     mean = rng.normal(size=(space.n_coordinates, 2)) @ [1, 1j]
     noise = rng.normal(size=(10, space.n_coordinates, 2)) @ [1, 1j]
