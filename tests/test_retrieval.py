@@ -114,9 +114,9 @@ def test_close_shapes_are_measured_exactly_and_equal_ones_come_in_the_order_of_t
 @pytest.mark.parametrize("how", ["diffusion", "reciprocal"])
 class TestReranking:
     def test_classes_come_first(self, how):
-        Z, classes = families(n_classes=4, n_each=20, seed=1)
+        Z, classes = families(n_classes=4, n_each=12, seed=1)
         Z[::3] = OUTLINE.reverse(Z[::3].conj())
-        indices, distances = sx.retrieve(Z, Z, 20, space=OUTLINE, rerank=how)
+        indices, distances = sx.retrieve(Z, Z, 12, space=OUTLINE, rerank=how)
         np.testing.assert_array_equal(indices[:, 0], np.arange(len(Z)))
         assert (classes[indices] == classes[:, None]).mean() > 0.95
         assert (np.diff(distances, axis=1) >= -1e-12).all()

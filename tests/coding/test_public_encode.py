@@ -47,9 +47,8 @@ def test_decode_of_empty_rows_is_zero():
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-@pytest.mark.parametrize("method", ["ormp", "omp", "beam", "exact"])
-@pytest.mark.parametrize("space", SPACES, ids=repr)
-@pytest.mark.parametrize("offset", [0, 30, 1e3])
+@pytest.mark.parametrize("method", ["ormp", "exact"])
+@pytest.mark.parametrize(("space", "offset"), [*zip(SPACES, [30, 0, 1e3], strict=True)], ids=repr)
 def test_raw_configurations_are_coded_as_their_preshapes(space, method, dtype, offset):
     X, atoms = problem(space, n_rows=300)
     X = (1e-3 * (X + offset * (1 - 2j) * space.shift)).astype(dtype)

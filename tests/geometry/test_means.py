@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import shapelex as sx
 from shapelex.exceptions import ConvergenceWarning, CoordinateCountError, NonUniqueMeanWarning, ShapeInputError
@@ -21,7 +21,6 @@ def cluster(space, seed, n_shapes=6, spread=0.3):
     return (center + spread * noise) * np.exp(1j * rng.uniform(0, 6, size=(n_shapes, 1)))
 
 
-@settings(max_examples=8)
 @given(strategies.spaces(), strategies.seeds, strategies.kinds)
 def test_is_the_minimum(space, seed, kind):
     Z = cluster(space, seed, n_shapes=4)

@@ -28,8 +28,10 @@ def distances_to(atoms, others):
     return np.sqrt(np.maximum(1 - moduli**2, 0))
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("coder", ["ormp", "omp", "beam", "exact", "auto"])
+@pytest.mark.parametrize(
+    ("coder", "way"),
+    [("ormp", "default"), ("omp", "paper"), ("beam", "given"), ("exact", "restarts"), ("auto", "swaps")],
+)
 def test_what_is_reported_belongs_to_the_atoms(coder, way):
     rows = clustered()
     found = learn(rows, **QUICK, **WAYS[way], coder=coder, generator=0)

@@ -41,12 +41,12 @@ def test_order_and_phases_of_atoms_do_not_matter(order, seed):
 
 
 def test_a_true_dictionary_is_found_again():
-    rows, _ = planted(n_rows=1200, n_atoms=6, n_coordinates=10, noise=0.02, seed=3)
-    found = fit(rows, 6, 2, n_swaps=60).stability_
+    rows, _ = planted(n_rows=400, n_atoms=6, n_coordinates=10, noise=0.02, seed=3)
+    found = fit(rows, 6, 2, n_swaps=30).stability_
     assert found.distances.max() < 0.05
     assert found.between_halves < 0.05
     assert found.can_be_named.all()
-    assert found.n_shapes == 1200
+    assert found.n_shapes == 400
 
 
 def test_shapes_in_all_directions_have_no_true_dictionary():

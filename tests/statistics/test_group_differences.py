@@ -234,6 +234,7 @@ def test_differences_within_strata_are_those_of_least_squares():
             assert row["difference"] == pytest.approx(max(means.values()) - min(means.values()))
 
 
+@pytest.mark.thorough
 def test_intervals_hold_the_difference_about_as_often_as_they_say():
     """Of 100 simulated differences of known size, intervals of 90 % hold 80 to 98."""
     n_held = 0
