@@ -28,20 +28,17 @@ def _surface(errors, n_dimensions=20):
     return ErrorSurface(rows, n_dimensions)
 
 
-@pytest.mark.parametrize(("n_atoms", "n_nonzero", "noise", "n_points"), [(6, 2, 0.05, 12)])
-def test_finds_the_dictionary_that_made_the_shapes(n_atoms, n_nonzero, noise, n_points):
-    X = _simulate(n_atoms, n_nonzero, noise, 50 * n_atoms, n_points)
-    sizes = range(n_atoms - 1, n_atoms + 3)
-    found = sx.suggest(X, sizes, range(1, n_nonzero + 2), random_state=0)
-    assert (found.n_atoms, found.n_nonzero) == (n_atoms, n_nonzero)
-    assert found.rmse < 1.2 * noise
-    assert found.stability.of(n_atoms) > 0.7
-    assert found.stability["n_atoms"].tolist() == list(sizes)
+def test_finds_the_dictionary_that_made_the_shapes():
+    found = sx.suggest(_simulate(6, 2, 0.05, 300, 12), [5, 6, 7, 8], [1, 2, 3], random_state=0)
+    assert (found.n_atoms, found.n_nonzero) == (6, 2)
+    assert found.rmse < 1.2 * 0.05
+    assert found.stability.of(6) > 0.7
+    assert found.stability["n_atoms"].tolist() == [5, 6, 7, 8]
 
 
 @pytest.fixture(scope="module")
 def small():
-    return _simulate(4, 2, 0.02, 60, 8)
+    return _simulate(4, 2, 0.05, 90, 8)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +58,7 @@ def test_default_search_refines_around_the_elbow(small, found):
     for words in "held out in turn", "one more would gain", "beyond 4 a further atom", "4 of 4 atoms are reproducible":
         assert words in str(found)
     assert "Order:" not in str(found)
-    one, more = (sx.suggest(small, [3, 4], [2], random_state=0, n_jobs=n_jobs) for n_jobs in (1, None))
+    one, more = (sx.suggest(small, [4], [2], random_state=0, n_jobs=n_jobs) for n_jobs in (1, None))
     assert one.surface["rmse"].tolist() == more.surface["rmse"].tolist()
     assert one.stability["distance"].tolist() == more.stability["distance"].tolist()
 
@@ -69,17 +66,17 @@ def test_default_search_refines_around_the_elbow(small, found):
 @pytest.fixture(scope="module")
 def slow(small):
     """A recording in which each shape is much like the one before, and one is a copy."""
-    shapes = np.repeat(small[::6], 6, axis=0) + 0.01 * np.random.default_rng(0).normal(size=(60, 8))
+    shapes = np.repeat(small[::9], 9, axis=0) + 0.01 * np.random.default_rng(0).normal(size=(90, 8))
     shapes[5] = shapes[4]
     return shapes
 
 
 def test_time_order_is_noticed(slow):
-    text = str(sx.suggest(slow, max_shapes=20, **QUICK))
-    assert "20 of 60 shapes, evenly spaced" in text
-    assert "1 of 60 rows are copies" in text
+    text = str(sx.suggest(slow, max_shapes=30, **QUICK))
+    assert "30 of 90 shapes, evenly spaced" in text
+    assert "1 of 90 rows are copies" in text
     assert "whole blocks of rows were held out" in text
-    assert "whole groups were held out" in str(sx.suggest(slow, groups=np.arange(60) // 6, **QUICK))
+    assert "whole groups were held out" in str(sx.suggest(slow, groups=np.arange(90) // 9, **QUICK))
     assert "these errors are too small" in str(sx.suggest(slow, cv=KFold(3, shuffle=True, random_state=0), **QUICK))
 
 
@@ -102,7 +99,7 @@ def test_progress_can_stop(small):
         ({"min_gain": 0}, ValueError, "min_gain must be between"),
         ({"min_gain": "3 %"}, TypeError, "min_gain must be a number"),
         ({"n_atoms": []}, ValueError, "n_atoms must hold 1 to 10000 numbers, got none"),
-        ({"n_atoms": [41]}, ValueError, "n_atoms must be at most 40"),
+        ({"n_atoms": [61]}, ValueError, "n_atoms must be at most 60"),
         ({"n_atoms": range(1, 10**9)}, ValueError, "must hold 1 to 10000"),
         ({"n_nonzero": []}, ValueError, "must hold 1 to 10000"),
         ({"n_nonzero": [0]}, ValueError, "n_nonzero must be at least 1"),
@@ -167,13 +164,13 @@ def test_sorted_sets_are_recognized(columns, sorted_by):
 
 
 def test_only_numbers_of_folds_without_groups_are_shuffled(small, slow):
-    shapes = sx.ShapeSet(small, labels=["a"] * 30 + ["b"] * 30)
+    shapes = sx.ShapeSet(small, labels=["a"] * 45 + ["b"] * 45)
     found, blocks = sx.suggest(shapes, **QUICK), sx.suggest(shapes, cv=KFold(3), **QUICK)
     assert found.surface["rmse"].tolist() != blocks.surface["rmse"].tolist()
-    for other in (blocks, sx.suggest(shapes, groups=np.arange(60) // 6, **QUICK)):
+    for other in (blocks, sx.suggest(shapes, groups=np.arange(90) // 9, **QUICK)):
         assert "shuffled" not in str(other)
     # Recordings that are sorted by label stay in blocks.
-    text = str(sx.suggest(sx.ShapeSet(slow, labels=["a"] * 30 + ["b"] * 30), **QUICK))
+    text = str(sx.suggest(sx.ShapeSet(slow, labels=["a"] * 45 + ["b"] * 45), **QUICK))
     assert "whole blocks of rows were held out" in text
     assert "shuffled" not in text
 
