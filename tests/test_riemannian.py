@@ -107,14 +107,6 @@ def test_one_atom_is_the_geodesic_mean(shapes):
     np.testing.assert_array_equal(model.transform(shapes), 1)
 
 
-def test_single_precision(shapes, fitted):
-    single = make_model().fit(shapes.astype(np.complex64))
-    assert single.atoms_.dtype == np.complex64
-    assert single.transform(shapes.astype(np.complex64)).dtype == np.float32
-    assert single.reconstruct(shapes.astype(np.complex64)).dtype == np.complex64
-    assert single.objective_ == pytest.approx(fitted.objective_, rel=1e-2)
-
-
 def test_first_atoms_and_weights(shapes):
     given = make_model(init=shapes[:5], max_iter=0).fit(shapes)
     np.testing.assert_allclose(sx.distance(given.atoms_, shapes[:5]), 0, atol=1e-12)

@@ -13,7 +13,7 @@ import shapelex as sx
 from paper import PAPER_SETS, find_sets, reproduce, run
 from paper.measure import ALIGN_FIRST, COMPLEX_PCA, OURS, measure_set
 from shapelex.datasets.public import REGISTRY
-from tests.datasets.local_server import blob_id, run_server
+from tests.datasets.local_server import blob_id
 from tests.report.conftest import make_shapes, make_table, write_shapes
 
 ROOT = Path(__file__).parents[2] / "benchmarks"
@@ -150,28 +150,6 @@ def test_hands_beat_the_paper(load_real, tmp_path):
     assert errors[OURS] < 2.48
     assert errors[OURS] < errors[ALIGN_FIRST] < errors[COMPLEX_PCA]
     assert max(100 * one.rmse for one in result.paper_algorithm) < 1.15 * 2.48
-
-
-@pytest.fixture
-def no_data_in_the_environment(tmp_path, monkeypatch):
-    monkeypatch.delenv("SHAPELEX_DATA", raising=False)
-    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
-    monkeypatch.setattr("pooch.os_cache", lambda project: tmp_path / "cache")
-
-
-@pytest.mark.usefixtures("no_data_in_the_environment")
-def test_a_server_is_the_only_source_of_data(tmp_path, monkeypatch):
-    with run_server() as server:
-        monkeypatch.setenv("SHAPELEX_DATA_URL", server.address)
-        server.serve("worms", make_table(20), monkeypatch=monkeypatch)
-        sets = find_sets()
-    assert [paper_set.name for paper_set, _ in sets.found] == ["1"]
-    assert list(sets.missing) == ["2", "3", "4", "4b", "5"]
-    names = ("6376_open_worms_6ctrlpts", "hands", "leaves_sym", "leaves_Bsplines", "mpeg7")
-    for name, reason in zip(names, sets.missing.values(), strict=True):
-        assert reason.startswith(f"{name}.csv could not be downloaded from {server.address}/ansonang3/2DKSD/")
-        assert "(the server answered 404 Not Found)" in reason
-    assert len(list((tmp_path / "cache").iterdir())) == 1
 
 
 def run_program(*words):

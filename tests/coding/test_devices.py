@@ -6,7 +6,6 @@ import pytest
 import shapelex as sx
 from shapelex.coding import encode_rows, residual_norms
 from shapelex.coding.coders import UNSURE_ROUNDINGS
-from shapelex.exceptions import CoordinateCountError, DeviceError
 from tests.coding_oracles import best_exchange_error, project, random_rows
 from tests.devices import on_all_devices, on_devices
 
@@ -88,20 +87,6 @@ def test_zero_repeated_and_dependent_atoms_are_passed_over(method, device):
         residual_norms(rows, atoms, expected),
         atol=1e-8 if method == "omp" else 1e-7,
     )
-
-
-@on_devices
-def test_what_does_not_fit_is_refused(device):
-    rows, atoms = problem(6, 5, 6, 8)
-    with pytest.raises(CoordinateCountError, match="coordinates"):
-        encode_rows(rows[:, :-1].copy(), atoms, 2, device=device)
-    with pytest.raises(ValueError, match="n_nonzero"):
-        encode_rows(rows, atoms, 9, device=device)
-    with pytest.raises(ValueError, match="width"):
-        encode_rows(rows, atoms, 2, method="beam", width=0, device=device)
-    for name in ("cuda:9", "toaster"):
-        with pytest.raises(DeviceError, match=name):
-            encode_rows(rows, atoms, 2, device=name)
 
 
 @on_all_devices

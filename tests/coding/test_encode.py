@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelex.coding import decode, encode_path_rows, encode_rows, residual_norms, squared_residuals
+from shapelex.coding import SparseCodes, decode, encode_path_rows, encode_rows, residual_norms, squared_residuals
 from shapelex.coding import encode as encode_function
 from shapelex.coding.coders import CODERS, EXACT_MAX_SUPPORTS, Coding, choose_search
 from shapelex.exceptions import CodesError, CoordinateCountError, NonFiniteError, SearchTooLargeError, ShapeInputError
@@ -104,29 +104,6 @@ def test_atoms_of_zeros_change_nothing(n_atoms, method, tol):
     )
     np.testing.assert_array_equal(many.support, few.support)
     np.testing.assert_allclose(many.coefs, few.coefs, atol=1e-12)
-
-
-@pytest.mark.parametrize("method", METHODS)
-@given(seed=seeds, shape=st.sampled_from([SMALL, LARGE]))
-def test_error_never_rises_with_n_nonzero(method, seed, shape):
-    rows, atoms = problem(seed, 6, *shape)
-    largest = 3 if method == "exact" else 8
-    errors = [
-        residual_norms(rows, atoms, encode_rows(rows, atoms, n_nonzero, method=method))
-        for n_nonzero in range(1, largest + 1)
-    ]
-    if method != "beam":
-        assert (np.diff(errors, axis=0) <= 1e-12).all()
-    assert (np.array(errors) <= 1 + 1e-12).all()
-
-
-@pytest.mark.parametrize("method", METHODS)
-@given(seed=seeds, angle=st.floats(-np.pi, np.pi))
-def test_codes_turn_with_the_shape(method, seed, angle):
-    rows, atoms = problem(seed)
-    phase = np.exp(1j * angle)
-    codes = encode_rows(rows, atoms, 3, method=method).toarray()
-    np.testing.assert_allclose(encode_rows(phase * rows, atoms, 3, method=method).toarray(), phase * codes, atol=1e-11)
 
 
 @pytest.mark.parametrize("method", ["ormp", "omp"])
@@ -366,3 +343,9 @@ def test_bad_rows_are_refused():
         squared_residuals(rows[:1], atoms, codes)
     with pytest.raises(ValueError, match='nested pursuit, method "ormp" or "omp", got \'beam\''):
         encode_path_rows(rows, atoms, 2, method="beam")
+
+
+def test_small_residuals_keep_their_digits():
+    rows = np.array([[1, 1e-9, 0], [1, 0, 3e-13j]])
+    codes = SparseCodes([[0], [0]], [[1], [1]], n_atoms=1)
+    np.testing.assert_allclose(residual_norms(rows, np.eye(1, 3) + 0j, codes), [1e-9, 3e-13], rtol=1e-12)

@@ -109,13 +109,6 @@ class TestShapes:
         assert features.n_features_in_ == 12
         assert sx.CodeFeatures().fit(codes).kind_ == "phase"
 
-    def test_owning_a_dictionary_is_coding_by_it(self):
-        X, _ = make_shapes()
-        dictionary = make_dictionary().fit(X)
-        outside = sx.CodeFeatures("tangent", atoms=dictionary.atoms_).fit_transform(dictionary.transform(X))
-        inside = sx.CodeFeatures("tangent", dictionary=make_dictionary()).fit_transform(X)
-        np.testing.assert_allclose(inside, outside, atol=1e-10)
-
     def test_align_first_dictionaries(self):
         X, _ = make_shapes()
         features = sx.CodeFeatures(dictionary=sx.AlignFirstDictionary(5, 2, max_iter=10, random_state=0)).fit(X)

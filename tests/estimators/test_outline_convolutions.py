@@ -145,12 +145,6 @@ def test_many_points_are_sampled_at_fewer():
     assert difference.mean() < 0.01
 
 
-def test_rows_do_not_depend_on_each_other():
-    X = make_outlines(20)
-    model = sx.OutlineConvolutions(random_state=0).fit(X)
-    np.testing.assert_array_equal(model.transform(X[7:9]), model.transform(X)[7:9])
-
-
 def test_only_thresholds_are_random():
     X = make_outlines(20)
     first, second, third = (sx.OutlineConvolutions(random_state=seed).fit(X) for seed in (0, 0, 1))

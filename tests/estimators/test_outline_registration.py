@@ -47,15 +47,6 @@ def test_makes_a_dictionary_blind_to_start_points(blobs, rolled):
     assert score(sx.OutlineRegistration(), rolled) == pytest.approx(score(sx.OutlineRegistration(), blobs), abs=0.02)
 
 
-def test_sets_keep_their_space(rolled):
-    space = sx.BSpline(12)
-    shapes = sx.ShapeSet(space.fit(rolled), space)
-    model = sx.OutlineRegistration().fit(shapes)
-    assert model.space_ == space
-    expected = sx.OutlineRegistration(space=space).fit(shapes.configurations)
-    np.testing.assert_array_equal(model.transform(shapes), expected.transform(shapes.configurations))
-
-
 def test_errors(rolled):
     with pytest.raises(UnsupportedBySpaceError, match="closed=True"):
         sx.OutlineRegistration(space=sx.Landmarks(40)).fit(rolled)

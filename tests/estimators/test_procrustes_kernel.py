@@ -69,13 +69,6 @@ class TestKernel:
         assert sx.ProcrustesKernel().fit(near).gamma_ == pytest.approx(1 / parts.var(axis=0).sum(), rel=1e-3)
         assert sx.ProcrustesKernel().fit(X[[0, 0]]).gamma_ == 1
 
-    def test_single_precision(self, classes):
-        X, _ = classes
-        kernel = sx.ProcrustesKernel().fit(X.astype(np.complex64))
-        values = kernel.transform(X.astype(np.complex64))
-        assert values.dtype == np.float32
-        np.testing.assert_allclose(values, sx.ProcrustesKernel().fit_transform(X), atol=1e-4)
-
 
 class TestKernelMethods:
     def test_pipeline_with_svc(self, classes):

@@ -46,11 +46,6 @@ class TestLabels:
         with pytest.raises(ShapeInputError, match=r"X has no label in row 3: take X"):
             sx.ShapeDictionaryClassifier().fit(sx.ShapeSet(X, labels=y))
 
-    def test_stored_sets_have_labels_too(self, tmp_path):
-        X, y = make_shapes()
-        stored = sx.open_shapes(sx.write(sx.ShapeSet(X, labels=y), tmp_path / "shapes.npz"))
-        assert sx.ShapeDictionaryClassifier(3, 2, **QUICK).fit(stored).score(X, y) == 1
-
 
 class TestPipelines:
     @pytest.mark.parametrize("steps", [(), (StandardScaler(),)], ids=["direct", "scaled"])

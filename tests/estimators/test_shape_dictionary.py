@@ -171,15 +171,6 @@ class TestPartialFit:
         # Its batches were coded over earlier dictionaries, as a rule poorer ones.
         assert -online.score(X) < online.rmse_ < 0.5 * first.rmse_
 
-    def test_batch_size_learns_alike(self):
-        X = make_shapes(2000, noise=0.05)
-        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, batch_size=250, max_iter=10, random_state=0).fit(X)
-        first = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, init="random", random_state=0, max_iter=0).fit(X)
-        assert model.rmse_ == pytest.approx(-model.score(X), rel=1e-9)
-        assert model.rmse_ < 0.5 * first.rmse_
-        again = clone(model).fit(X)
-        np.testing.assert_array_equal(again.atoms_, model.atoms_)
-
     def test_forgets(self):
         old, new = make_shapes(300, seed=1), make_shapes(300, seed=2)
         model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, random_state=0)
@@ -373,15 +364,6 @@ def test_a_single_precision_start_does_not_lower_the_precision():
     expected = sx.ShapeDictionary(**settings, init=start.astype(np.complex128)).fit(X)
     np.testing.assert_allclose(model.atoms_, expected.atoms_, atol=1e-6)
     np.testing.assert_allclose(model.rmse_, np.sqrt(np.mean(model.errors(X) ** 2)), rtol=1e-12)
-
-
-def test_integer_weights_are_copies_for_fewer_shapes_than_atoms():
-    X, weights = make_shapes(3), [2, 1, 3]
-    settings = {"n_atoms": 5, "n_nonzero": 2, "n_swaps": 0, "max_iter": 3, "random_state": 0}
-    weighted = sx.ShapeDictionary(**settings).fit(X, sample_weight=weights)
-    copied = sx.ShapeDictionary(**settings).fit(np.repeat(X, weights, axis=0))
-    assert weighted.rmse_ < 1e-7
-    assert copied.rmse_ < 1e-7
 
 
 def test_one_class_of_convergence_warnings():

@@ -191,15 +191,6 @@ class TestHeldOutCalibration:
         np.testing.assert_array_equal(make_model(cv=3).fit(X[:20], y[:20]).predict_proba(X), 1)
 
 
-def test_single_precision_and_points(classes, fitted):
-    X, _ = classes
-    single = make_model().fit(X.astype(np.complex64), classes[1])
-    assert single.class_errors(X.astype(np.complex64)).dtype == np.float32
-    assert single.dictionaries_[0].atoms_.dtype == np.complex64
-    np.testing.assert_allclose(single.predict_proba(X).sum(axis=1), 1)
-    np.testing.assert_allclose(fitted.class_errors(sx.to_points(X)), fitted.class_errors(X), atol=1e-12)
-
-
 def test_a_small_class_gets_as_many_atoms_as_shapes(classes):
     X, y = classes
     keep = np.r_[:20, 20:22, 40:60]

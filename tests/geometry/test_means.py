@@ -43,16 +43,6 @@ def test_is_a_preshape_in_the_pose_of_the_first_shape_whatever_that_of_the_other
     assert sx.optimal_rotation(mean, Z[0], space) == pytest.approx(0, abs=1e-12)
 
 
-@given(strategies.spaces(), strategies.seeds, strategies.kinds)
-def test_weights_count_copies(space, seed, kind):
-    Z = cluster(space, seed)
-    counts = np.array([1, 3, 2, 0, 1, 4])
-    repeated = np.repeat(Z, counts, axis=0)
-    np.testing.assert_allclose(
-        sx.mean_shape(Z, kind, counts, space), sx.mean_shape(repeated, kind, space=space), atol=1e-9
-    )
-
-
 @in_each_product
 def test_each_mean_by_its_equation(space):
     Z = cluster(space, 5)

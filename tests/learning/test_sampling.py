@@ -65,14 +65,6 @@ def test_the_hash_sees_every_number(change, monkeypatch):
     assert plain_shapes(changed).digest() != digest
 
 
-def test_the_hash_is_that_of_the_shapes_as_given(tmp_path):
-    rows = clustered(100, 8)
-    np.save(tmp_path / "rows.npy", rows)
-    given = as_shapes(rows, sx.Landmarks(8))
-    mapped = as_shapes(np.load(tmp_path / "rows.npy", mmap_mode="r"), sx.Landmarks(8))
-    assert given.digest() == mapped.digest() == plain_shapes(rows).digest()
-
-
 def test_integer_weights_count_as_copies():
     rows = random_rows(4, 5)
     for weights, n_copies in ((None, 4), ([3, 0, 1, 2], 6), ([0.5, 0, 0.1, 2.7], 4)):
