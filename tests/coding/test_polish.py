@@ -151,15 +151,3 @@ def test_what_cannot_be_polished_is_refused(device):
     with pytest.raises(DeviceError, match="polish=True, tol="):
         sx.encode(rows, atoms, 8, "ormp", polish=True, tol=0.1, device=device)
     assert len(sx.encode(rows, atoms, 8, tol=0.1, device=device)) == 20
-
-
-@on_devices
-@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-@pytest.mark.parametrize("method", ["ormp", "beam"])
-def test_devices_polish_as_the_cpu_does(method, dtype, device):
-    rows, atoms = (part.astype(dtype) for part in problem(9, 60, 20, 40))
-    errors = [
-        np.square(errors_of(encode_rows(rows, atoms, 6, method=method, polish=True, device=name), rows, atoms)).mean()
-        for name in ("cpu", device)
-    ]
-    assert errors[1] == pytest.approx(errors[0], rel=1e-10 if dtype == np.complex128 else 1e-3)

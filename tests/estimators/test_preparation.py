@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import shapelex as sx
-from shapelex.exceptions import CollapsedShapeError, PreparationError, PreparationWarning
+from shapelex.exceptions import CollapsedShapeError, PreparationError, PreparationWarning, UnsupportedBySpaceError
 from shapelex.shapes.preparation import UNRECORDED, Preparation
 
 SPACE = sx.Landmarks(40, closed=True)
@@ -79,6 +79,30 @@ def test_raw_outlines_give_what_outlines_registered_by_hand_give(name, raw, regi
     loaded = sx.load(model.save(tmp_path / "model.npz"))
     assert loaded.preparation_ == model.preparation_ == registered.preparation
     np.testing.assert_allclose(results(loaded, raw), expected, atol=1e-12)
+
+
+def test_new_outlines_go_to_the_mean_that_was_fitted(raw):
+    registration = sx.OutlineRegistration()
+    np.testing.assert_array_equal(registration.fit_transform(raw), registration.registration_.configurations)
+    assert registration.space_ == SPACE
+    assert registration.n_features_in_ == len(registration.get_feature_names_out()) == 40
+    rolled = SPACE.roll(raw.configurations, np.arange(60))
+    expected = sx.register(rolled, SPACE, to=registration.mean_)
+    np.testing.assert_array_equal(registration.transform(rolled), expected.configurations)
+    np.testing.assert_array_equal(registration.register(rolled).shift, expected.shift)
+    with pytest.raises(UnsupportedBySpaceError, match="closed=True"):
+        sx.OutlineRegistration(space=sx.Landmarks(40)).fit(rolled)
+    with pytest.raises(TypeError, match="space must be a space"):
+        sx.OutlineRegistration(space="closed").fit(rolled)
+
+
+def test_registration_makes_a_dictionary_blind_to_start_points(raw, registered):
+    def score(first, shapes):
+        return make_pipeline(first, sx.ShapeDictionary(4, 2, **OPTIONS)).fit(shapes.configurations).score(shapes)
+
+    whole, plain = (sx.OutlineRegistration(space=SPACE, start=one, direction=one) for one in (True, False))
+    assert score(whole, raw) > 0.75 * score(plain, raw)
+    assert score(whole, raw) == pytest.approx(score(whole, registered), abs=0.02)
 
 
 def test_every_method_of_a_dictionary_prepares_its_input(model, raw, registered, caplog):

@@ -92,17 +92,6 @@ def test_clone_pickle_and_folds(fitted):
     assert found.min() > 0.9
 
 
-def test_copies_of_specimens_inflate_scores_without_groups():
-    rng = np.random.default_rng(0)
-    single = CIRCLE + 0.2 * (rng.normal(size=(20, N_POINTS)) + 1j * rng.normal(size=(20, N_POINTS)))
-    X = np.repeat(single, 3, axis=0)
-    y, groups = np.repeat(np.arange(20) % 2, 3), np.repeat(np.arange(20), 3)
-    without = sx.ShapeClassifier(random_state=0).fit(X, y).scores_["accuracy"].iloc[-1]
-    with_groups = sx.ShapeClassifier(random_state=0).fit(X, y, groups).scores_["accuracy"].iloc[-1]
-    assert without > 0.9
-    assert with_groups < 0.75
-
-
 def test_probabilities_are_calibrated():
     rng = np.random.default_rng(0)
     is_second = rng.random(600) < 0.4

@@ -113,14 +113,15 @@ def test_swaps_leave_poor_starts():
     assert np.mean(swapped) < 0.5 * np.mean(plain)
 
 
-def test_idle_atoms_are_replaced():
+def test_atoms_that_are_idle_or_alike_are_replaced():
     rows = np.pad(clustered(), ((0, 0), (0, 1)))
     start = np.pad(random_rows(6, 10), ((0, 0), (0, 1)))
-    # No shape has a part along this atom.
+    # No shape has a part along this atom, and two others are one shape in two poses.
     start[3] = np.eye(11)[10]
+    start[4] = 1j * start[5]
     seen = []
     found = learn(rows, 6, 2, init=start, max_iter=5, callback=lambda state: seen.append(state.n_replaced))
-    assert seen[0] == 1
+    assert seen[0] == 2
     assert found.usage.min() / found.weight > 0.05
     assert np.abs(found.atoms[:, 10]).max() < 1e-12
 
