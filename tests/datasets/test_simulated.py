@@ -165,17 +165,6 @@ def test_a_space_to_fit_in():
     assert np.median(np.abs(curves - points)) < 0.02
 
 
-def test_columns_tell_the_width():
-    leaves = sx.datasets.make_leaves(20, 2, 300, variation=0.1, random_state=6)
-    lanceolate = leaves[leaves.labels == "lanceolate"]
-    for leaf, width, curl in zip(lanceolate, lanceolate.metadata["width"], lanceolate.metadata["curl"], strict=True):
-        if abs(curl) > 0.05:
-            continue
-        tip = np.abs(leaf - leaf[0]).argmax()
-        upright = (leaf - leaf[0]) / (leaf[tip] - leaf[0])
-        assert upright.imag.max() == pytest.approx(width, abs=0.02)
-
-
 def test_deformations_are_those_of_the_kernel_of_the_paper(rng):
     """The kernel of squared distances has rank 4: it adds ``a_0 + a_1 x + a_2 y + a_3 |z|²``."""
     X = rng.normal(size=(1, 9, 2))

@@ -319,14 +319,6 @@ def test_an_interrupt_keeps_the_best_and_raises(options, is_time, monkeypatch):
     assert model.n_iter_ == 4 or "n_swaps" in options
 
 
-def test_the_paper_s_algorithm_alternates_codes_and_least_squares():
-    X = make_shapes(60)
-    settings = {"n_atoms": 4, "n_nonzero": 2, "coder": "ormp", "init": "random", "tol": 0, "random_state": 3}
-    first, second = (sx.ShapeDictionary(**settings, max_iter=max_iter).fit(X) for max_iter in (0, 1))
-    atoms = np.linalg.pinv(first.transform(X)) @ first.space_.preshape(X)
-    np.testing.assert_allclose(second.atoms_, atoms / np.linalg.norm(atoms, axis=1, keepdims=True), atol=1e-10)
-
-
 class TestBatches:
     @pytest.mark.parametrize("distance", ["full", "partial", "geodesic"])
     @pytest.mark.parametrize("is_fitted", [False, True])

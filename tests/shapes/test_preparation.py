@@ -1,13 +1,11 @@
 """The record of how outlines were prepared stays with a set."""
 
-import json
-
 import numpy as np
 import pytest
 
 import shapelex as sx
 from shapelex.exceptions import PreparationError, ShapeInputError
-from shapelex.files.archive import preparation_of_header, preparation_to_json
+from shapelex.files.archive import preparation_of_header
 from shapelex.shapes.preparation import UNRECORDED, Preparation
 
 SPACE = sx.Landmarks(5, closed=True)
@@ -58,15 +56,6 @@ def test_summaries_tell_it(registered):
     assert "not registered" in sx.ShapeSet([OUTLINE], SPACE).summary()
     assert "registered" not in sx.ShapeSet([OUTLINE]).summary()
     assert "preparation not recorded" in registered.replace(preparation=UNRECORDED).summary()
-
-
-@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-def test_a_file_keeps_every_bit(dtype):
-    rng = np.random.default_rng(0)
-    mean = (rng.normal(size=7) + 1j * rng.normal(size=7)).astype(dtype)
-    for preparation in (Preparation("least squares", mean, False, True, True, False), Preparation(), None, UNRECORDED):
-        header = json.loads(json.dumps(preparation_to_json(preparation)))
-        assert preparation_of_header(header, 7) == preparation
 
 
 @pytest.mark.parametrize(

@@ -48,21 +48,6 @@ def test_rows_are_the_mean_plus_tangent_vectors(space, rng):
     np.testing.assert_allclose(space.inner(back, back).real, (found.coordinates**2).sum(axis=1), atol=1e-12)
 
 
-def test_rows_left_out_are_named(rng):
-    X = random_shapes(rng).copy()
-    X[3, 2] = np.nan
-    shapes = sx.ShapeSet(X, labels=["a"] * 11 + [""], missing="allow", metadata={"age": [1.0] * 5 + [np.nan] * 7})
-    given = read_input(shapes)
-    assert given.use({}).dropped == {3: "missing landmarks"}
-    used = given.use({"label": given.columns["label"]})
-    assert used.dropped == {3: "missing landmarks", 11: "no label"}
-    assert used.remarks == ("2 of 12 shapes left out: missing landmarks in row 3; no label in row 11.",)
-    assert used.rows.tolist() == [row for row in range(12) if row not in (3, 11)]
-    assert len(used.coordinates) == len(used.table) == 10
-    with pytest.raises(ValueError, match="all 12 shapes miss something"):
-        given.use({"none": pd.Series([None] * 12)})
-
-
 def test_columns_come_from_the_set_and_the_table(rng):
     shapes = sx.ShapeSet(random_shapes(rng), labels=["a", "b"] * 6, metadata={"site": np.arange(12)})
     given = read_input(shapes, pd.DataFrame({"site": np.arange(12)[::-1], "age": 1.0}, index=np.arange(5, 17)))
