@@ -80,16 +80,6 @@ def test_the_papers_own_files_come_first(tmp_path, monkeypatch):
     assert "the paper's own outlines" in last.data
 
 
-def test_relatives_say_why_they_are_used(data):
-    ((worms, _),) = find_sets(data, ["1"]).found
-    assert worms.file == "worms_open_from_hermite_20"
-    assert worms.data.startswith("A relative of the paper's crawling worms")
-    assert f"Why not the paper's own: worms.csv is not in {data}: download http" in worms.data
-    reason = find_sets(data, ["3", "4"]).missing["4"]
-    assert f"leaves_sym.csv is not in {data}" in reason
-    assert f"Nor is there a relative: leaves_kaggle_outlines_200.npz is not in {data}" in reason
-
-
 def test_measures_are_the_errors_of_the_models():
     paper_set = replace(BY_NAME["1"], n_seeds=2, sparsities=(2, 5))
     shapes = make_shapes(20)

@@ -295,12 +295,9 @@ def test_exact_refuses_with_the_count():
     ("arguments", "error", "words"),
     [
         ({"n_nonzero": 12}, ValueError, r"^n_nonzero must be between 1 and n_atoms=10, got 12\.$"),
-        ({"n_nonzero": 0}, ValueError, "n_nonzero must be at least 1, got 0"),
-        ({"n_nonzero": 2.0}, TypeError, "must be an integer, got 2.0"),
         ({"n_nonzero": True}, TypeError, "must be an integer"),
         ({}, ValueError, "give n_nonzero, tol or both"),
         ({"tol": -1.0}, ValueError, "tol must be finite and not negative"),
-        ({"tol": np.nan}, ValueError, "tol must be finite and not negative"),
         ({"tol": "low"}, TypeError, "tol must be a number, got 'low'"),
         ({"n_nonzero": 2, "width": 0, "method": "beam"}, ValueError, "width must be at least 1"),
         ({"n_nonzero": 2, "n_threads": 0}, ValueError, "n_threads must be at least 1"),

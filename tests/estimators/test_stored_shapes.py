@@ -135,6 +135,7 @@ USES = {
     "class_errors": lambda model, X, folder: fit_classes(X.rows).class_errors(X),
     "predict_proba": lambda model, X, folder: fit_classes(X.rows).predict_proba(X),
     "encode_to": lambda model, X, folder: model.encode_to(X, folder / "codes.parquet"),
+    "features": lambda model, X, folder: sx.CodeFeatures(dictionary=make_model(tol=1)).fit(X).transform(X),
 }
 
 
@@ -146,18 +147,3 @@ def test_no_more_than_a_block_is_read(use, device, shapes, tmp_path):
     stored = Recorder(shapes)
     USES[use](model, stored, tmp_path)
     assert 1 < stored.most_rows <= 64
-
-
-@pytest.mark.usefixtures("_few_rows_travel")
-@pytest.mark.parametrize("kind", ["tangent", "similarity", "phase", "modulus"])
-def test_features_of_stored_sets_are_those_of_arrays(kind, shapes):
-    stored = Recorder(shapes)
-    features = sx.CodeFeatures(kind, dictionary=make_model(tol=1))
-    found = features.fit_transform(stored)
-    assert 1 < stored.most_rows <= 64
-    np.testing.assert_array_equal(features.transform(stored), found)
-    expected = sx.CodeFeatures(kind, dictionary=make_model(tol=1)).fit_transform(shapes)
-    assert_close(found, expected)
-    # Sums over blocks and sums over all: the direction differs by rounding.
-    whole = sx.CodeFeatures(kind, atoms=features.dictionary_.space_.whiten(features.dictionary_.atoms_))
-    np.testing.assert_allclose(whole.fit_transform(features.dictionary_.transform(shapes)), found, atol=1e-12)

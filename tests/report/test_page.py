@@ -141,7 +141,7 @@ def test_morph_follows_the_geodesic_of_python(visit, reported):
         )
 
 
-def test_names_and_labels_stay_text(visit, landmark_page):
+def test_names_and_labels_stay_text_and_controls_have_names(visit, landmark_page):
     view = visit(landmark_page)
     page = view.page
     search = page.get_by_role("combobox", name="Find a shape")
@@ -156,6 +156,15 @@ def test_names_and_labels_stay_text(visit, landmark_page):
     assert page.evaluate("window.hacked") is None
     assert page.evaluate("document.scripts.length") == 2
     assert page.evaluate("document.querySelectorAll('img, iframe, object, a[href]:not(.skip)').length") == 0
+    # Every control has a name.
+    page.locator(".atom").first.click()
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll("button, input, select, [tabindex='0']")]
+            .filter((e) => !(e.ariaLabel || e.textContent.trim() || e.closest("label")?.textContent.trim()
+                || e.getAttribute("aria-labelledby")))
+            .map((e) => e.outerHTML)"""
+    )
+    assert unnamed == []
 
 
 def test_policy_lets_no_foreign_script_run_and_nothing_out(browser, landmark_page):
@@ -226,7 +235,7 @@ def shares(reported: Reported, atom: int) -> np.ndarray:
     return np.where(codes[:, atom] != 0, cosines, 0)
 
 
-def test_shapes_of_an_atom_are_ranked_by_the_share_that_it_explains(visit, reported):
+def test_shapes_of_an_atom_are_ranked_by_the_share_that_it_explains_and_phones_show_all(visit, reported):
     view = visit(reported)
     for atom in range(len(reported.model.atoms_)):
         view.page.locator(f".atom[data-atom='{atom}']").click()
@@ -235,6 +244,9 @@ def test_shapes_of_an_atom_are_ranked_by_the_share_that_it_explains(visit, repor
         shown = [int(one.get_attribute("data-shape")) for one in view.page.locator("#atom-users button").all()]
         assert len(shown) == min(12, np.count_nonzero(expected))
         np.testing.assert_allclose(expected[shown], np.sort(expected)[::-1][: len(shown)], atol=1e-6)
+    for width in (390, 320):
+        view.page.set_viewport_size({"width": width, "height": 800})
+        assert view.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_time_line_goes_to_shapes(visit, series_page):
@@ -296,7 +308,7 @@ def series_of(reported: Reported):
     return sx.sequences.encode_sequence(reported.X[:78], reported.model, frames=frames, sequence=sequence, fps=10)
 
 
-def test_moving_sum_is_the_reconstruction_in_the_tracked_pose(visit, series_page):
+def test_moving_sum_is_the_reconstruction_in_the_tracked_pose_and_is_saved(visit, series_page, tmp_path):
     view = visit(series_page)
     view.page.evaluate("window.shapelex.select(20)")
     view.state()
@@ -308,13 +320,9 @@ def test_moving_sum_is_the_reconstruction_in_the_tracked_pose(visit, series_page
     turn = np.vdot(curve, drawn)
     np.testing.assert_allclose(drawn, curve * turn / abs(turn), atol=2e-3)
 
-
-def test_series_is_saved_as_table_and_drawing(visit, series_page, tmp_path):
-    view = visit(series_page)
-    view.page.evaluate("window.shapelex.select(0)")
-    view.state()
+    # The series is saved as a table and a drawing.
     table = pd.read_csv(view.save(view.page.locator("#save-series"), tmp_path))
-    result = series_of(series_page).to_dataframe()[:50]
+    result = result.to_dataframe()[:50]
     assert table["sequence"].eq("first").all()
     for name in ("frame", "time", "error", *(f"modulus_a{atom}" for atom in range(7))):
         np.testing.assert_allclose(table[name], result[name], atol=1e-5)
@@ -323,26 +331,6 @@ def test_series_is_saved_as_table_and_drawing(visit, series_page, tmp_path):
     text = view.save(view.page.locator("#time-tools").get_by_text("SVG"), tmp_path).read_text()
     assert "time (s)" in text
     assert text.count("<rect") > 100
-
-
-def test_phone_has_no_sideways_scroll(visit, reported):
-    view = visit(reported, viewport={"width": 390, "height": 800})
-    view.page.locator(".atom").first.click()
-    for width in (390, 320):
-        view.page.set_viewport_size({"width": width, "height": 800})
-        assert view.page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_every_control_has_a_name(visit, landmark_page):
-    view = visit(landmark_page)
-    view.page.locator(".atom").first.click()
-    unnamed = view.page.evaluate(
-        """() => [...document.querySelectorAll("button, input, select, [tabindex='0']")]
-            .filter((e) => !(e.ariaLabel || e.textContent.trim() || e.closest("label")?.textContent.trim()
-                || e.getAttribute("aria-labelledby")))
-            .map((e) => e.outerHTML)"""
-    )
-    assert unnamed == []
 
 
 def test_codes_and_views_can_be_saved(visit, landmark_page, tmp_path):
@@ -366,8 +354,8 @@ def test_codes_and_views_can_be_saved(visit, landmark_page, tmp_path):
     assert save(view.page.locator("#map-tools").get_by_text("PNG")).startswith(b"\x89PNG")
 
 
-def test_atoms_can_be_added_and_get_their_best_weights(visit, reported):
-    view = visit(reported)
+def test_atoms_can_be_added_and_get_their_best_weights(visit, bspline_page):
+    view, reported = visit(bspline_page), bspline_page
     model, space = reported.model, reported.model.space_
     view.page.locator(".terms input").first.uncheck()
     before = view.state()
