@@ -5,11 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import shapelex as sx
 from shapelex.coding import SparseCodes, decode, encode, encode_rows, residual_norms
-from shapelex.coding.coders import Coding
-from shapelex.coding.encoding import coded_blocks
 from shapelex.exceptions import NonFiniteError
-from shapelex.shapes.opening import as_shapes
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks
 from tests.coding_oracles import random_rows
 from tests.rounding import assert_close_codes
@@ -100,11 +98,8 @@ def test_errors_are_accurate_also_where_they_are_small(dtype, noise):
     X, atoms = problem(space, n_rows=200)
     rng = np.random.default_rng(1)
     X = (random_rows(rng, 200, 2) @ atoms[:2] + noise * X + 2 * space.shift).astype(dtype)
-    atom_rows = space.whiten(atoms.astype(dtype))
-    (block,) = coded_blocks(as_shapes(X, space), Coding(atom_rows, 2, "ormp"))
-    errors = block.errors
-    rows = space.whitened_preshapes(X)
-    expected = residual_norms(rows, atom_rows, block.codes)
+    model = sx.ShapeDictionary(6, 2, coder="ormp", space=space, init=atoms.astype(dtype), max_iter=0).fit(X)
+    expected = residual_norms(space.whitened_preshapes(X), space.whiten(model.atoms_), model.encode(X))
     np.testing.assert_allclose(
-        errors, expected, rtol=1e-4 if dtype == np.complex64 else 1e-10, atol=20 * np.finfo(dtype).eps
+        model.errors(X), expected, rtol=1e-4 if dtype == np.complex64 else 1e-10, atol=20 * np.finfo(dtype).eps
     )

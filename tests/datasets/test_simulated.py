@@ -137,14 +137,6 @@ def test_leaves_are_simple_outlines_of_species_that_follow_each_other():
     assert np.mean(leaves.labels[distances.argmin(axis=1)] == leaves.labels) > 0.9
 
 
-def test_without_variation_leaves_of_a_species_are_one_shape():
-    leaves = sx.datasets.make_leaves(3, 6, variation=0, random_state=3)
-    for label in set(leaves.labels):
-        alike = leaves[leaves.labels == label]
-        assert sx.pairwise_distances(alike).max() < 1e-7
-    assert np.ptp(sx.Landmarks(100).norm(np.asarray(leaves))) > 0.1
-
-
 def test_a_random_start_is_told():
     fixed = sx.datasets.make_leaves(4, 3, 400, random_state=4)
     moved = sx.datasets.make_leaves(4, 3, 400, random_start=True, random_state=4)

@@ -2,9 +2,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import shapelex as sx
 from shapelex.exceptions import CodesError, EmptySetError, NonFiniteError
@@ -113,18 +111,6 @@ class TestShapes:
         X, _ = make_shapes()
         features = sx.CodeFeatures(dictionary=sx.AlignFirstDictionary(5, 2, max_iter=10, random_state=0)).fit(X)
         np.testing.assert_allclose(features.transform(2j * X + 1), features.transform(X), atol=1e-9)
-
-    def test_grid_search_over_features_and_dictionary(self):
-        X, y = make_shapes()
-        model = make_pipeline(sx.CodeFeatures(dictionary=make_dictionary()), StandardScaler(), LogisticRegression())
-        grid = {"codefeatures__kind": ["modulus", "tangent"], "codefeatures__dictionary__n_nonzero": [1, 2]}
-        search = GridSearchCV(model, grid, cv=3).fit(X, y)
-        scores = search.cv_results_["mean_test_score"]
-        assert np.isfinite(scores).all()
-        assert scores.max() > 0.95
-        best = search.best_estimator_[0]
-        assert best.kind_ == search.best_params_["codefeatures__kind"]
-        assert best.dictionary_.n_nonzero == search.best_params_["codefeatures__dictionary__n_nonzero"]
 
     def test_bad_input(self):
         X, _ = make_shapes()

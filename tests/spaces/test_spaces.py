@@ -254,16 +254,11 @@ class TestValues:
     def test_pickle(self):
         for space in (sx.Landmarks(4), sx.BSpline(5), sx.HermiteSpline(4, closed=True), custom_space()):
             _ = space.gram
-            for copied in (pickle.loads(pickle.dumps(space)), copy.deepcopy(space)):
+            for copied in (space, pickle.loads(pickle.dumps(space)), copy.deepcopy(space)):
                 assert copied == space
                 np.testing.assert_array_equal(copied.gram, space.gram)
                 assert not copied.gram.flags.writeable
                 assert not copied.shift.flags.writeable
-
-    def test_arrays_are_read_only(self, space):
-        for array in (space.gram, space.shift):
-            with pytest.raises(ValueError, match="read-only"):
-                array[0] = 7
 
     @pytest.mark.parametrize(
         ("make", "error", "message"),
