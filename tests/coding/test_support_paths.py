@@ -4,7 +4,7 @@ from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shapelex as sx
@@ -23,6 +23,7 @@ def path_cost(path, squares, cost):
     return total
 
 
+@settings(max_examples=40)
 @given(strategies.seeds, st.floats(0, 0.5))
 def test_least_cost_of_all_paths(seed, cost):
     rows = sx.Landmarks(6).preshape(strategies.random_configurations(sx.Landmarks(6), 8, seed))

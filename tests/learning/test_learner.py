@@ -116,9 +116,9 @@ def test_swaps_leave_poor_starts():
 def test_atoms_that_are_idle_or_alike_are_replaced():
     rows = np.pad(clustered(), ((0, 0), (0, 1)))
     start = np.pad(random_rows(6, 10), ((0, 0), (0, 1)))
-    # No shape has a part along this atom, and two others are one shape in two poses.
+    # No shape has a part along this atom, and two others are nearly one shape in two poses.
     start[3] = np.eye(11)[10]
-    start[4] = 1j * start[5]
+    start[4] = 1j * (start[5] + 0.02 * start[4])
     seen = []
     found = learn(rows, 6, 2, init=start, max_iter=5, callback=lambda state: seen.append(state.n_replaced))
     assert seen[0] == 2
