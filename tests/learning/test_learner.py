@@ -126,16 +126,6 @@ def test_atoms_that_are_idle_or_alike_are_replaced():
     assert np.abs(found.atoms[:, 10]).max() < 1e-12
 
 
-def test_callbacks_see_every_pass_and_can_stop():
-    seen = []
-    found = learn(
-        clustered(), **QUICK, init="random", generator=0, tol=0, callback=lambda state: seen.append(state.rmse)
-    )
-    np.testing.assert_allclose(np.square(seen), found.curve, rtol=1e-14)
-    stopped = learn(clustered(), **QUICK, generator=0, callback=lambda state: state.n_passes == 4)
-    assert len(stopped.curve) == 4
-
-
 class TestDegenerate:
     @pytest.mark.parametrize("init", ["auto", "random"])
     @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import pytest
 import shapelex as sx
 from shapelex.learning.sampling import shuffled_batches
 from shapelex.shapes import storage
-from shapelex.shapes.opening import as_shapes
 from tests.learning.samples import clustered, plain_shapes, random_rows
 
 # More than one stretch, and few enough bytes that not all of them are shuffled together.
@@ -37,21 +36,6 @@ def test_batches_without_weight_are_left_out():
     batches = list(shuffled_batches(plain_shapes(random_rows(40, 4), np.arange(40) % 2), 1, np.random.default_rng(0)))
     assert [len(batch) for batch in batches] == [1] * 20
     assert all(batch.weights_of(slice(None)) == 1 for batch in batches)
-
-
-def test_a_stream_is_read_once_and_in_order():
-    rows, n_passes = random_rows(MANY_ROWS, 4), 0
-
-    def blocks():
-        nonlocal n_passes
-        n_passes += 1
-        return (rows[start : start + 3000] for start in range(0, MANY_ROWS, 3000))
-
-    source = as_shapes(blocks, sx.Landmarks(4))
-    n_before = n_passes
-    batches = shuffled_batches(source, 600, np.random.default_rng(0), FEW_BYTES)
-    assert sum(len(batch) for batch in batches) == MANY_ROWS
-    assert n_passes - n_before <= 1
 
 
 @pytest.mark.parametrize("change", [(0, 0), (500, 3), (999, 7)])
