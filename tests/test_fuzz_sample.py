@@ -9,7 +9,7 @@ from tests.fuzz_all import find_real_targets, run_case
 from tests.fuzz_targets import Target, make_targets
 from tests.io.fuzzing import damage
 
-N_SHAPES, N_OTHERS = (400, 60) if os.environ.get("CI") else (10, 4)
+N_SHAPES, N_OTHERS = (400, 60) if os.environ.get("CI") else (20, 6)
 # Far above what a set of a small file takes, far below what a machine has.
 MAX_BYTES = 256 << 20
 

@@ -140,9 +140,9 @@ def test_labels_of_sets_and_kinds_of_labels():
 
 
 def test_many_shapes_are_sampled(monkeypatch):
-    X, y = make_shapes(n_each=25)
+    X, y = make_shapes(n_each=16)
     # The limit is 4000 shapes, which take minutes.
-    monkeypatch.setattr("shapelex.estimators.classification_methods.MAX_COMPARED_SHAPES", 45)
+    monkeypatch.setattr("shapelex.estimators.classification_methods.MAX_COMPARED_SHAPES", 36)
     model = sx.ShapeClassifier(CLOSED, random_state=0).fit(X, y)
     new, truth = make_shapes(seed=1)
     assert model.score(new, truth) == 1
