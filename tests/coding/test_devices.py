@@ -90,23 +90,6 @@ def test_zero_repeated_and_dependent_atoms_are_passed_over(method, device):
 
 
 @on_all_devices
-def test_exact_prefers_the_pursuit_only_where_residuals_are_unsure(device):
-    # The supports (0, 1) and (1, 2) are equal to rounding, and a pursuit takes the second.
-    atoms = np.zeros((3, 6), complex)
-    atoms[0, 1] = atoms[1, 0] = 1
-    atoms[2, [1, 3]] = np.array([1, 1e-4]) / np.hypot(1, 1e-4)
-    row = np.array([[1, 1e-4, 0, 1e-8, 1e-4, 0]], complex)
-    eps = np.finfo(float).eps
-    codes = encode_rows(row, atoms, 2, method="exact", device=device)
-    assert residual_norms(row, atoms, codes)[0] ** 2 > 2 * UNSURE_ROUNDINGS * eps
-    assert sorted(codes.support[0]) == [0, 1]
-    row[0, 4] = 0
-    codes = encode_rows(row, atoms, 2, method="exact", device=device)
-    assert residual_norms(row, atoms, codes)[0] ** 2 < UNSURE_ROUNDINGS * eps / 2
-    assert sorted(codes.support[0]) == [1, 2]
-
-
-@on_all_devices
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @pytest.mark.parametrize("nearness", [1e-1, 1e-2])
 def test_exact_is_not_beaten_by_a_pursuit_by_more_than_is_unsure(nearness, dtype, device):

@@ -111,14 +111,6 @@ def test_probabilities_are_calibrated():
             assert abs(probability[members].mean() - is_second[members].mean()) < error
 
 
-def test_nothing_to_tell_apart_gives_equal_probabilities():
-    X, _ = make_shapes(n_each=40, classes=("round",), spread=0.2)
-    y = np.arange(40) % 2
-    model = sx.ShapeClassifier(random_state=0).fit(X, y)
-    new, _ = make_shapes(n_each=40, classes=("round",), spread=0.2, seed=1)
-    assert np.abs(model.predict_proba(new) - 0.5).mean() < 0.25
-
-
 def test_two_shapes_of_a_class_are_enough():
     X, y = make_shapes(n_each=10, classes=("flat", "round"))
     few = np.r_[0:10, 10:12]

@@ -202,11 +202,6 @@ class TestPartialFit:
         with pytest.raises(ValueError, match="needs n_restarts=1, got 3"):
             model.set_params(n_restarts=3).partial_fit(shapes)
 
-    def test_pickles_in_the_middle(self, shapes):
-        model = sx.ShapeDictionary(n_atoms=5, n_nonzero=2, random_state=0).partial_fit(shapes)
-        copy = pickle.loads(pickle.dumps(model))
-        np.testing.assert_array_equal(copy.partial_fit(shapes).atoms_, model.partial_fit(shapes).atoms_)
-
 
 class TestCitizenship:
     def test_pipeline_grid_search_and_cross_validation(self):

@@ -98,12 +98,6 @@ def test_weights_count_copies_and_their_unit_does_not_matter(distance, tie):
         np.testing.assert_allclose(distances_to(weighted.atoms, copied.atoms), 0, atol=1e-6)
 
 
-def test_recovers_a_planted_dictionary():
-    rows, atoms = planted(n_rows=600, n_atoms=8, n_coordinates=10, n_nonzero=2)
-    found = learn(rows, 8, 2, generator=0, n_swaps=60)
-    assert distances_to(atoms, found.atoms).max() < 1e-2
-
-
 def test_swaps_leave_poor_starts():
     rows, _ = planted(n_rows=200, n_atoms=12, n_coordinates=10, n_nonzero=3)
     plain, swapped = (
