@@ -1,8 +1,8 @@
 """Agreement with the paper's own code (ansonang3/2DKSD at 1c4f226) on its own data.
 
 ``reference.json`` was printed by that code: pre-shape coordinates, Gram entries, and the full mean rotated along the
-first shape. The numbers of ``CASES`` were printed by its ORMP with exact Gram matrices, coding every shape over the first ten
-pre-shapes of the set; its supports are matched on every shape.
+first shape. The numbers of ``CASES`` were printed by its ORMP with exact Gram matrices, coding every shape over the
+first ten pre-shapes of the set; its supports are matched on every shape.
 """
 
 import json
