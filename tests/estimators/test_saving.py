@@ -77,11 +77,6 @@ def test_single_precision_stays(shapes, tmp_path):
         assert getattr(sx.load(model.fit(single).save(tmp_path / name)), name).dtype == np.complex64
 
 
-def test_only_fitted_ones_are_saved(tmp_path):
-    with pytest.raises(ValueError, match="not fitted"):
-        sx.ComplexPCA().save(tmp_path / "none")
-
-
 def test_what_made_it_is_kept(fitted, tmp_path):
     run = {"command": "shapelex learn", "seed": 0}
     assert read_model(fitted.save(tmp_path / "peer", run=run)).provenance["run"] == run

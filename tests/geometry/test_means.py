@@ -64,15 +64,6 @@ def test_mean_of_two_shapes_is_the_middle_of_their_geodesic_and_that_of_one_is_i
         assert sx.distance(sx.mean_shape(Z, kind, space=space), middle, space=space) < 1e-12
 
 
-def test_spread_out_shapes_still_converge(rng):
-    Z = rng.normal(size=(60, 4)) + 1j * rng.normal(size=(60, 4))
-    weights = np.ones(60)
-    full = sx.mean_shape(Z)
-    for kind in KINDS[1:]:
-        found = oracles.mean_objective(sx.mean_shape(Z, kind), Z, weights, kind, sx.Landmarks(4))
-        assert found < oracles.mean_objective(full, Z, weights, kind, sx.Landmarks(4))
-
-
 def test_more_coordinates_than_shapes_and_fewer(rng):
     wide = rng.normal(size=(5, 30)) + 1j * rng.normal(size=(5, 30)) + 3 * np.exp(0.3j * np.arange(30))
     doubled = np.repeat(wide, 8, axis=0)

@@ -151,7 +151,6 @@ def with_holes(Z):
 @pytest.mark.parametrize(
     ("make", "options", "n_shapes"),
     [
-        (lambda Z: [Z[:25], Z[25:]], {}, 60),
         (lambda Z: lambda: iter([Z[:25], Z[25:]]), {}, 60),
         (lambda Z: pytest.importorskip("dask.array").from_array(Z, chunks=(30, -1)), {}, 60),
         (with_holes, {}, 60),
