@@ -49,6 +49,8 @@ def custom_space(n_coordinates: int = 5, seed: int = 0) -> sx.CustomSpace:
 
 
 ALL_SPACES = [sx.Landmarks(6), sx.Landmarks(20, closed=True), *CURVE_SPACES, custom_space()]
+# The Gram matrix is the identity, real or complex: all that most code sees of a space.
+in_each_product = pytest.mark.parametrize("space", [sx.Landmarks(6), sx.BSpline(7), custom_space()], ids=repr)
 
 
 @pytest.fixture(params=ALL_SPACES, ids=repr)
@@ -96,6 +98,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("browser") and (find_spec("playwright") is None or find_chromium() is None):
         # Where all checks must run, a missing browser is a failure.
         (pytest.fail if os.environ.get("CI") else pytest.skip)("there is no Chromium: apt-get install chromium")
+    if "CI" not in os.environ and item.get_closest_marker("thorough"):
+        pytest.skip("CI is not set: kills processes, builds pages of many shapes, or fits for seconds")
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     if parameters.get("device", "cpu") != "cpu" and find_spec("torch") is None:
         pytest.skip("torch is not installed")

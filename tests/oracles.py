@@ -146,39 +146,3 @@ def transport_in_small_steps(
         v = v - (point.conj() @ gram @ v) * point
         v = v * length / math.sqrt((v.conj() @ gram @ v).real)
     return v * product / abs(product)
-
-
-def whitened_preshapes(Z: np.ndarray, space: sx.spaces.Space) -> np.ndarray:
-    """Return pre-shapes in coordinates in which the product is the plain one, in extended precision."""
-    gram, u = space.gram.astype(np.clongdouble), space.shift.astype(np.clongdouble)
-    factor = np.linalg.cholesky(space.gram).conj().T.astype(np.clongdouble)
-    # Far from overflow and underflow.
-    near_one = Z.astype(np.clongdouble) / np.abs(Z).max(axis=1, keepdims=True)
-    centers = near_one @ (gram @ u).conj() / (u.conj() @ gram @ u)
-    rows = (near_one - centers[:, None] * u) @ factor.T
-    return rows / np.sqrt((np.abs(rows) ** 2).sum(axis=1, keepdims=True))
-
-
-def dense_pass(
-    rows: np.ndarray, weights: np.ndarray, atoms: np.ndarray, supports: list[list[int]], kind: str
-) -> dict[str, np.ndarray]:
-    """Return what a pass finds, from dense matrices in extended precision.
-
-    `rows` are whitened pre-shapes, `atoms` whitened rows of norm 1, and `supports` the atoms that each shape uses.
-    """
-    atoms = atoms.astype(np.clongdouble)
-    codes = np.zeros((len(rows), len(atoms)), dtype=np.clongdouble)
-    for row, code, support in zip(rows, codes, supports, strict=True):
-        code[support] = np.linalg.lstsq(atoms[support].T.astype(complex), row.astype(complex), rcond=None)[0]
-    squares = (np.abs(rows - codes @ atoms) ** 2).sum(axis=1)
-    cosines = np.sqrt(1 - squares)
-    angles = np.arctan2(np.sqrt(squares), cosines)
-    values = {"full": squares, "partial": 2 - 2 * cosines, "geodesic": angles**2}[kind]
-    slopes = {"full": 1 + 0 * squares, "partial": 1 / cosines, "geodesic": angles / (np.sin(angles) * cosines)}[kind]
-    sums = (codes * (weights * slopes)[:, None]).conj().T
-    return {
-        "values": values.astype(float),
-        "gram": (sums @ codes).astype(complex),
-        "products": (sums @ rows).astype(complex),
-        "usage": (weights @ (codes != 0)).astype(float),
-    }

@@ -172,13 +172,6 @@ class TestDevice:
             getattr(model, name)(X)
         assert sum(copied) <= 3 * X.shape[1]
 
-    def test_bad_rows_are_named(self, torch):
-        X = torch.from_numpy(make_shapes()).cuda()
-        model = sx.ShapeDictionary(3, 2, device="cuda", **QUICK).fit(X)
-        X[3, 0] = float("nan")
-        with pytest.raises(NonFiniteError, match="row 3"):
-            model.transform(X)
-
 
 class TestTensorShapes:
     """The path of tensors on a GPU, followed on the CPU."""

@@ -1,6 +1,5 @@
 """A small sample of ``python -m tests.killed_runs``: fits and commands that are killed lose nothing."""
 
-import os
 import sys
 
 import dask
@@ -8,9 +7,8 @@ import pytest
 
 from tests import killed_runs
 
-N_FITS, N_COMMANDS = (8, 14) if os.environ.get("CI") else (2, 3)
-
 pytestmark = [
+    pytest.mark.thorough,
     pytest.mark.skipif(sys.platform != "linux", reason="processes are copied"),
     pytest.mark.filterwarnings("ignore:.*fork"),
 ]
@@ -25,8 +23,8 @@ def _keep_setting(monkeypatch):
 
 
 def test_killed_fits(tmp_path):
-    assert [one for one in killed_runs.kill_fits(N_FITS, 0, tmp_path) if one.fault] == []
+    assert [one for one in killed_runs.kill_fits(8, 0, tmp_path) if one.fault] == []
 
 
 def test_killed_commands(tmp_path):
-    assert [one for one in killed_runs.kill_commands(N_COMMANDS, 0, tmp_path) if one.fault] == []
+    assert [one for one in killed_runs.kill_commands(14, 0, tmp_path) if one.fault] == []

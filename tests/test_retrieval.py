@@ -111,35 +111,12 @@ def test_close_shapes_are_measured_exactly_and_equal_ones_come_in_the_order_of_t
     assert (distances < 1e-12).all()
 
 
-def test_sets_files_lists_and_single_precision_give_the_same(tmp_path):
-    Z, classes = families()
-    expected = sx.retrieve(Z[:3], Z, 5, space=OUTLINE)
-    shapes = sx.ShapeSet(Z, space=OUTLINE, labels=classes.astype(str))
-    sx.write(shapes, tmp_path / "shapes.npz")
-    np.save(tmp_path / "shapes.npy", Z)
-    stored = sx.open_shapes(tmp_path / "shapes.npz")
-    mapped = np.load(tmp_path / "shapes.npy", mmap_mode="r")
-    for query, source, space in (
-        (shapes[:3], shapes, None),
-        (Z[:3], stored, None),
-        (shapes[:3], stored, None),
-        (Z[:3], mapped, OUTLINE),
-        (Z[:3], [Z[:20], Z[20:]], OUTLINE),
-    ):
-        for got, wanted in zip(sx.retrieve(query, source, 5, space=space), expected, strict=True):
-            np.testing.assert_allclose(got, wanted, atol=1e-12)
-    indices, distances = sx.retrieve(Z[:3].astype(np.complex64), Z.astype(np.complex64), 5, space=OUTLINE)
-    assert distances.dtype == np.float32
-    np.testing.assert_array_equal(indices, expected[0])
-    np.testing.assert_allclose(distances, expected[1], atol=1e-3)
-
-
 @pytest.mark.parametrize("how", ["diffusion", "reciprocal"])
 class TestReranking:
     def test_classes_come_first(self, how):
-        Z, classes = families(n_classes=4, n_each=20, seed=1)
+        Z, classes = families(n_classes=4, n_each=12, seed=1)
         Z[::3] = OUTLINE.reverse(Z[::3].conj())
-        indices, distances = sx.retrieve(Z, Z, 20, space=OUTLINE, rerank=how)
+        indices, distances = sx.retrieve(Z, Z, 12, space=OUTLINE, rerank=how)
         np.testing.assert_array_equal(indices[:, 0], np.arange(len(Z)))
         assert (classes[indices] == classes[:, None]).mean() > 0.95
         assert (np.diff(distances, axis=1) >= -1e-12).all()
@@ -292,11 +269,10 @@ def test_tensors_give_the_same_as_arrays(device, space, mirror):
     found = sx.retrieve(queries, tensor_shapes(Z, space, device), 6, mirror=mirror)
     for got, expected in zip(found, sx.retrieve(queries, Z, 6, space=space, mirror=mirror), strict=True):
         np.testing.assert_allclose(to_numpy(got), expected, atol=1e-12)
-    for value, error in ((np.nan, NonFiniteError), (1.0, CollapsedShapeError)):
-        bad = Z.copy()
-        bad[4] = value if value != 1 else space.shift
+    for value, error in ((np.nan, NonFiniteError), (space.shift, CollapsedShapeError)):
+        Z[4] = value
         with pytest.raises(error, match="row 4"):
-            sx.retrieve(queries, tensor_shapes(bad, space, device), 3, mirror=mirror)
+            sx.retrieve(queries, tensor_shapes(Z, space, device), 3, mirror=mirror)
 
 
 @on_devices

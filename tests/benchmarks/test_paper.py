@@ -13,7 +13,7 @@ import shapelex as sx
 from paper import PAPER_SETS, find_sets, reproduce, run
 from paper.measure import ALIGN_FIRST, COMPLEX_PCA, OURS, measure_set
 from shapelex.datasets.public import REGISTRY
-from tests.datasets.local_server import blob_id, run_server
+from tests.datasets.local_server import blob_id
 from tests.report.conftest import make_shapes, make_table, write_shapes
 
 ROOT = Path(__file__).parents[2] / "benchmarks"
@@ -80,16 +80,6 @@ def test_the_papers_own_files_come_first(tmp_path, monkeypatch):
     assert "the paper's own outlines" in last.data
 
 
-def test_relatives_say_why_they_are_used(data):
-    ((worms, _),) = find_sets(data, ["1"]).found
-    assert worms.file == "worms_open_from_hermite_20"
-    assert worms.data.startswith("A relative of the paper's crawling worms")
-    assert f"Why not the paper's own: worms.csv is not in {data}: download http" in worms.data
-    reason = find_sets(data, ["3", "4"]).missing["4"]
-    assert f"leaves_sym.csv is not in {data}" in reason
-    assert f"Nor is there a relative: leaves_kaggle_outlines_200.npz is not in {data}" in reason
-
-
 def test_measures_are_the_errors_of_the_models():
     paper_set = replace(BY_NAME["1"], n_seeds=2, sparsities=(2, 5))
     shapes = make_shapes(20)
@@ -140,38 +130,6 @@ def test_whole_run_writes_page_numbers_and_figures(finished):
     assert numbers["datasets"][1]["measured"][OURS]["rmse"] == measured[0]
     assert numbers["run"]["seed"] == 3
     assert numbers["skipped"] == found.missing
-
-
-@pytest.mark.realdata
-def test_hands_beat_the_paper(load_real, tmp_path):
-    shapes = load_real("hands")
-    result = measure_set(replace(BY_NAME["3"], sparsities=()), shapes)
-    errors = {method: 100 * one.rmse for method, one in result.measured.items()}
-    assert errors[OURS] < 2.48
-    assert errors[OURS] < errors[ALIGN_FIRST] < errors[COMPLEX_PCA]
-    assert max(100 * one.rmse for one in result.paper_algorithm) < 1.15 * 2.48
-
-
-@pytest.fixture
-def no_data_in_the_environment(tmp_path, monkeypatch):
-    monkeypatch.delenv("SHAPELEX_DATA", raising=False)
-    monkeypatch.setattr("pooch.core.time.sleep", lambda seconds: None)
-    monkeypatch.setattr("pooch.os_cache", lambda project: tmp_path / "cache")
-
-
-@pytest.mark.usefixtures("no_data_in_the_environment")
-def test_a_server_is_the_only_source_of_data(tmp_path, monkeypatch):
-    with run_server() as server:
-        monkeypatch.setenv("SHAPELEX_DATA_URL", server.address)
-        server.serve("worms", make_table(20), monkeypatch=monkeypatch)
-        sets = find_sets()
-    assert [paper_set.name for paper_set, _ in sets.found] == ["1"]
-    assert list(sets.missing) == ["2", "3", "4", "4b", "5"]
-    names = ("6376_open_worms_6ctrlpts", "hands", "leaves_sym", "leaves_Bsplines", "mpeg7")
-    for name, reason in zip(names, sets.missing.values(), strict=True):
-        assert reason.startswith(f"{name}.csv could not be downloaded from {server.address}/ansonang3/2DKSD/")
-        assert "(the server answered 404 Not Found)" in reason
-    assert len(list((tmp_path / "cache").iterdir())) == 1
 
 
 def run_program(*words):

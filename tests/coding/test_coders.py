@@ -62,8 +62,6 @@ def test_a_coder_without_a_torch_implementation_is_refused_there(device, monkeyp
     rows, atoms = problem()
     words = '^coder="first" has no implementation for the torch backend: use device="cpu", or coder="ormp"'
     with pytest.raises(DeviceError, match=words):
-        encode_rows(rows, atoms, 2, method="first", device=device)
-    with pytest.raises(DeviceError, match=words):
         sx.encode(rows, atoms, 2, method="first", device=device)
     with pytest.raises(DeviceError, match=words):
         sx.ShapeDictionary(4, 2, coder="first", device=device).fit(rows)

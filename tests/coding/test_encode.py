@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shapelex.coding import decode, encode_path_rows, encode_rows, residual_norms, squared_residuals
+from shapelex.coding import SparseCodes, decode, encode_path_rows, encode_rows, residual_norms, squared_residuals
 from shapelex.coding import encode as encode_function
 from shapelex.coding.coders import CODERS, EXACT_MAX_SUPPORTS, Coding, choose_search
 from shapelex.exceptions import CodesError, CoordinateCountError, NonFiniteError, SearchTooLargeError, ShapeInputError
@@ -91,13 +91,6 @@ def test_a_beam_as_wide_as_all_supports_is_exact():
     np.testing.assert_allclose(beam, exact, atol=1e-13)
 
 
-@pytest.mark.parametrize("shape", [SMALL, LARGE])
-@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
-def test_beam_of_width_one_is_ormp_bit_for_bit(shape, dtype):
-    rows, atoms = problem(3, 50, *shape, dtype=dtype)
-    assert encode_rows(rows, atoms, 5, method="beam", width=1) == encode_rows(rows, atoms, 5, method="ormp")
-
-
 @pytest.mark.parametrize("n_atoms", [1, 7, 24, 40])
 @pytest.mark.parametrize("method", ["ormp", "omp"])
 @pytest.mark.parametrize("tol", [None, 0.5])
@@ -111,29 +104,6 @@ def test_atoms_of_zeros_change_nothing(n_atoms, method, tol):
     )
     np.testing.assert_array_equal(many.support, few.support)
     np.testing.assert_allclose(many.coefs, few.coefs, atol=1e-12)
-
-
-@pytest.mark.parametrize("method", METHODS)
-@given(seed=seeds, shape=st.sampled_from([SMALL, LARGE]))
-def test_error_never_rises_with_n_nonzero(method, seed, shape):
-    rows, atoms = problem(seed, 6, *shape)
-    largest = 3 if method == "exact" else 8
-    errors = [
-        residual_norms(rows, atoms, encode_rows(rows, atoms, n_nonzero, method=method))
-        for n_nonzero in range(1, largest + 1)
-    ]
-    if method != "beam":
-        assert (np.diff(errors, axis=0) <= 1e-12).all()
-    assert (np.array(errors) <= 1 + 1e-12).all()
-
-
-@pytest.mark.parametrize("method", METHODS)
-@given(seed=seeds, angle=st.floats(-np.pi, np.pi))
-def test_codes_turn_with_the_shape(method, seed, angle):
-    rows, atoms = problem(seed)
-    phase = np.exp(1j * angle)
-    codes = encode_rows(rows, atoms, 3, method=method).toarray()
-    np.testing.assert_allclose(encode_rows(phase * rows, atoms, 3, method=method).toarray(), phase * codes, atol=1e-11)
 
 
 @pytest.mark.parametrize("method", ["ormp", "omp"])
@@ -158,15 +128,6 @@ def test_a_shape_that_is_an_atom_has_one_nonzero(method, dtype, shape):
     np.testing.assert_array_equal(codes.support[:, 0], np.arange(len(atoms)))
     np.testing.assert_array_equal(codes.support[:, 1:], -1)
     assert residual_norms(rows, atoms, codes).max() < (1e-14 if dtype == np.complex128 else 1e-6)
-
-
-@given(seed=seeds)
-def test_exact_finds_a_shape_made_of_two_atoms(seed):
-    _, atoms = problem(seed)
-    row = (0.4 - 0.3j) * atoms[6] + (0.8 + 0.9j) * atoms[2]
-    codes = encode_rows(row[None], atoms, 4, method="exact")
-    assert set(codes.support[0]) == {2, 6, -1}
-    assert residual_norms(row[None], atoms, codes)[0] < 1e-13
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -200,20 +161,13 @@ def test_all_zero_atoms_and_zero_rows_give_empty_codes(method, n_atoms):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_more_nonzeros_than_the_rank(method):
-    rows, atoms = problem(11, 20, 4, 8)
-    codes = encode_rows(rows, atoms, 8, method=method)
-    assert residual_norms(rows, atoms, codes).max() < 1e-12
-    assert codes.counts().max() <= 4
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("n_atoms", [8, 36])
-def test_all_atoms(method, n_atoms):
-    rows, atoms = problem(12, 10, 50, n_atoms)
+@pytest.mark.parametrize(("n_coordinates", "n_atoms"), [(4, 8), (50, 8), (50, 36)])
+def test_all_atoms_and_more_than_the_rank(method, n_coordinates, n_atoms):
+    rows, atoms = problem(12, 10, n_coordinates, n_atoms)
     codes = encode_rows(rows, atoms, n_atoms, method=method, width=3)
     expected = [project(row, atoms)[1] for row in rows]
     np.testing.assert_allclose(residual_norms(rows, atoms, codes), expected, atol=1e-12)
+    assert codes.counts().max() == min(n_coordinates, n_atoms)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -299,17 +253,6 @@ def test_threads_do_not_change_a_bit_and_neighbors_only_the_rounding(monkeypatch
     assert_close_codes(encode_rows(rows, atoms, n_nonzero, method=method, n_threads=2), whole, tolerance)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_precisions_agree(method):
-    rows, atoms = problem(19, 100, 12, 10)
-    double = residual_norms(rows, atoms, encode_rows(rows, atoms, 3, method=method))
-    single_codes = encode_rows(rows.astype(np.complex64), atoms.astype(np.complex64), 3, method=method)
-    assert single_codes.coefs.dtype == np.complex64
-    np.testing.assert_allclose(residual_norms(rows, atoms, single_codes), double, atol=1e-5)
-    mixed = encode_rows(rows.astype(np.complex64), atoms, 3, method=method)
-    assert mixed.coefs.dtype == np.complex128
-
-
 def test_no_rows():
     _, atoms = problem(20)
     assert len(encode_rows(np.empty((0, 9), complex), atoms, 2)) == 0
@@ -352,12 +295,9 @@ def test_exact_refuses_with_the_count():
     ("arguments", "error", "words"),
     [
         ({"n_nonzero": 12}, ValueError, r"^n_nonzero must be between 1 and n_atoms=10, got 12\.$"),
-        ({"n_nonzero": 0}, ValueError, "n_nonzero must be at least 1, got 0"),
-        ({"n_nonzero": 2.0}, TypeError, "must be an integer, got 2.0"),
         ({"n_nonzero": True}, TypeError, "must be an integer"),
         ({}, ValueError, "give n_nonzero, tol or both"),
         ({"tol": -1.0}, ValueError, "tol must be finite and not negative"),
-        ({"tol": np.nan}, ValueError, "tol must be finite and not negative"),
         ({"tol": "low"}, TypeError, "tol must be a number, got 'low'"),
         ({"n_nonzero": 2, "width": 0, "method": "beam"}, ValueError, "width must be at least 1"),
         ({"n_nonzero": 2, "n_threads": 0}, ValueError, "n_threads must be at least 1"),
@@ -395,13 +335,7 @@ def test_bad_rows_are_refused():
         encode_path_rows(rows, atoms, 2, method="beam")
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("n_atoms", [8, 40])
-def test_nan_stays_in_its_row(method, n_atoms):
-    rows, atoms = problem(25, 200, 9, n_atoms)
-    n_nonzero = 2
-    clean = encode_rows(rows, atoms, n_nonzero, method=method)
-    rows[7, 0] = np.nan
-    codes = encode_rows(rows, atoms, n_nonzero, method=method)
-    others = np.arange(200) != 7
-    assert codes[others] == clean[others]
+def test_small_residuals_keep_their_digits():
+    rows = np.array([[1, 1e-9, 0], [1, 0, 3e-13j]])
+    codes = SparseCodes([[0], [0]], [[1], [1]], n_atoms=1)
+    np.testing.assert_allclose(residual_norms(rows, np.eye(1, 3) + 0j, codes), [1e-9, 3e-13], rtol=1e-12)

@@ -90,16 +90,6 @@ def test_hidden_landmarks_do_not_count():
     np.testing.assert_array_equal(sx.encode(points, atoms, 3, mask=mask).coefs, first.coefs)
 
 
-def test_sums_of_atoms_are_found_and_completed():
-    rng = np.random.default_rng(3)
-    atoms = sx.Landmarks(12).preshape(coding_oracles.random_rows(rng, 6, 12))
-    X = np.array([atoms[0] + 0.5j * atoms[3], atoms[1] - atoms[5]]) * 7 + 3
-    mask = random_mask(3, X.shape)
-    assert not mask.all(axis=1).any()
-    rebuilt = sx.decode(sx.encode(np.where(mask, X, np.nan), atoms, 2, mask=mask), atoms)
-    np.testing.assert_allclose(rebuilt, sx.Landmarks(12).preshape(X), atol=1e-9)
-
-
 def test_what_does_not_fit_is_refused():
     X, atoms, mask = problem(5)
     few, with_nan = mask.copy(), X.copy()

@@ -82,13 +82,6 @@ def test_single_precision_finds_the_exchanges_that_double_precision_finds(seed, 
     assert (new < old)[old - target > 1e-5 + 0.2 * old].all()
 
 
-def test_a_turned_row_has_a_turned_code():
-    rows, atoms = problem(3)
-    codes = encode_rows(rows, atoms, 4, method="ormp", polish=True)
-    turned = encode_rows(np.exp(0.7j) * rows, atoms, 4, method="ormp", polish=True)
-    np.testing.assert_allclose(turned.toarray(), np.exp(0.7j) * codes.toarray(), atol=1e-12)
-
-
 @pytest.mark.parametrize("tol", [0.2, 0.5, 0.8])
 @pytest.mark.parametrize("method", ["ormp", "omp", "beam"])
 def test_with_a_target_polishing_never_uses_more_atoms(method, tol):
@@ -158,23 +151,3 @@ def test_what_cannot_be_polished_is_refused(device):
     with pytest.raises(DeviceError, match="polish=True, tol="):
         sx.encode(rows, atoms, 8, "ormp", polish=True, tol=0.1, device=device)
     assert len(sx.encode(rows, atoms, 8, tol=0.1, device=device)) == 20
-
-
-@on_devices
-@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-@pytest.mark.parametrize("method", ["ormp", "beam"])
-def test_devices_polish_as_the_cpu_does(method, dtype, device):
-    rows, atoms = (part.astype(dtype) for part in problem(9, 60, 20, 40))
-    errors = [
-        np.square(errors_of(encode_rows(rows, atoms, 6, method=method, polish=True, device=name), rows, atoms)).mean()
-        for name in ("cpu", device)
-    ]
-    assert errors[1] == pytest.approx(errors[0], rel=1e-10 if dtype == np.complex128 else 1e-3)
-
-
-@on_devices
-def test_auto_is_polished_ormp_on_devices(device):
-    rows, atoms = problem(10, 60, 20, 40)
-    assert encode_rows(rows, atoms, 6, device=device) == encode_rows(
-        rows, atoms, 6, method="ormp", polish=True, device=device
-    )

@@ -5,14 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import shapelex as sx
 from shapelex.coding import SparseCodes, decode, encode, encode_rows, residual_norms
-from shapelex.coding.coders import Coding
-from shapelex.coding.encoding import coded_blocks
-from shapelex.exceptions import CollapsedShapeError, NonFiniteError
-from shapelex.shapes.opening import as_shapes
+from shapelex.exceptions import NonFiniteError
 from shapelex.spaces import BSpline, HermiteSpline, Landmarks
 from tests.coding_oracles import random_rows
-from tests.devices import on_all_devices
 from tests.rounding import assert_close_codes
 
 SPACES = [Landmarks(7), BSpline(8), HermiteSpline(4)]
@@ -34,16 +31,6 @@ def test_reconstruction_follows_rotation_and_ignores_the_rest(space, angle, size
     np.testing.assert_allclose(second, np.exp(1j * angle) * first, atol=1e-9)
 
 
-def test_error_is_the_full_distance():
-    space = BSpline(8)
-    X, atoms = problem(space)
-    Z = space.preshape(X)
-    reconstruction = decode(encode(X, atoms, 2, space=space), atoms)
-    cosine = np.abs([space.inner(z, w / space.norm(w)) for z, w in zip(Z, reconstruction, strict=True)])
-    residual = space.norm(Z - reconstruction)
-    np.testing.assert_allclose(residual**2, 1 - cosine**2, atol=1e-12)
-
-
 def test_landmarks_are_the_default_and_points_are_taken():
     X, atoms = problem(Landmarks(7))
     codes = encode(X, atoms, 2)
@@ -58,9 +45,8 @@ def test_decode_of_empty_rows_is_zero():
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-@pytest.mark.parametrize("method", ["ormp", "omp", "beam", "exact"])
-@pytest.mark.parametrize("space", SPACES, ids=repr)
-@pytest.mark.parametrize("offset", [0, 30, 1e3])
+@pytest.mark.parametrize("method", ["ormp", "exact"])
+@pytest.mark.parametrize(("space", "offset"), [*zip(SPACES, [30, 0, 1e3], strict=True)], ids=repr)
 def test_raw_configurations_are_coded_as_their_preshapes(space, method, dtype, offset):
     X, atoms = problem(space, n_rows=300)
     X = (1e-3 * (X + offset * (1 - 2j) * space.shift)).astype(dtype)
@@ -73,18 +59,6 @@ def test_raw_configurations_are_coded_as_their_preshapes(space, method, dtype, o
         residual_norms(rows, atom_rows, one) for one in (codes, encode_rows(rows, atom_rows, 3, method=method))
     )
     np.testing.assert_allclose(found, expected, atol=20 * np.finfo(dtype).eps * (1 + offset))
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, complex(0, np.nan)])
-@pytest.mark.parametrize("space", SPACES, ids=repr)
-def test_bad_rows_are_named_wherever_they_are(space, value):
-    X, atoms = problem(space, n_rows=3000)
-    X[2600, 2] = value
-    with pytest.raises(NonFiniteError, match=r"X has (NaN|infinite coordinates) .*row 2600\b|X has NaN in row 2600"):
-        encode(X, atoms, 2, space=space)
-    X[2600] = 3.0 * space.shift
-    with pytest.raises(CollapsedShapeError, match=r"X has collapsed shapes in row 2600:"):
-        encode(X, atoms, 2, space=space)
 
 
 def test_huge_and_tiny_configurations():
@@ -117,27 +91,6 @@ def test_a_target_is_met_by_no_more_atoms_than_needed_beside_a_near_copy(tol):
     assert (more <= few).all()
 
 
-@on_all_devices
-@pytest.mark.parametrize("angle", [1e-3, 3e-4, 1e-4, 3e-5])
-def test_exact_is_never_worse_than_a_beam_over_nearly_dependent_atoms(angle, device):
-    rng = np.random.default_rng(3)
-    basis = random_rows(rng, 4, 9)
-    atoms = np.repeat(basis, 3, axis=0) + angle * random_rows(rng, 12, 9)
-    rows = random_rows(rng, 500, 9)
-    exact, beam = (
-        residual_norms(rows, atoms, encode_rows(rows, atoms, 3, method=method, device=device))
-        for method in ("exact", "beam")
-    )
-    assert (exact <= beam + 1e-7).all()
-
-
-def test_two_zero_atoms_do_not_hide_a_copy():
-    rows = random_rows(np.random.default_rng(0), 20, 5)
-    atoms = np.array([0 * rows[0], 0 * rows[0], rows[0], 1j * rows[0], rows[1]])
-    codes = encode_rows(rows, atoms, 3, method="beam")
-    assert set(np.unique(codes.support)) <= {-1, 2, 4}
-
-
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 @pytest.mark.parametrize("noise", [0.0, 1e-9, 1e-3, 0.3])
 def test_errors_are_accurate_also_where_they_are_small(dtype, noise):
@@ -145,11 +98,8 @@ def test_errors_are_accurate_also_where_they_are_small(dtype, noise):
     X, atoms = problem(space, n_rows=200)
     rng = np.random.default_rng(1)
     X = (random_rows(rng, 200, 2) @ atoms[:2] + noise * X + 2 * space.shift).astype(dtype)
-    atom_rows = space.whiten(atoms.astype(dtype))
-    (block,) = coded_blocks(as_shapes(X, space), Coding(atom_rows, 2, "ormp"))
-    errors = block.errors
-    rows = space.whitened_preshapes(X)
-    expected = residual_norms(rows, atom_rows, block.codes)
+    model = sx.ShapeDictionary(6, 2, coder="ormp", space=space, init=atoms.astype(dtype), max_iter=0).fit(X)
+    expected = residual_norms(space.whitened_preshapes(X), space.whiten(model.atoms_), model.encode(X))
     np.testing.assert_allclose(
-        errors, expected, rtol=1e-4 if dtype == np.complex64 else 1e-10, atol=20 * np.finfo(dtype).eps
+        model.errors(X), expected, rtol=1e-4 if dtype == np.complex64 else 1e-10, atol=20 * np.finfo(dtype).eps
     )

@@ -1,14 +1,10 @@
 """Stored sets are coded as arrays are, and read block by block, on the CPU and on torch devices."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
 import shapelex as sx
-from shapelex.coding.coders import Coding
 from shapelex.coding.torch import device_coder
-from shapelex.coding.torch.device_coder import DeviceCoder, DeviceWhitening
 from shapelex.exceptions import CollapsedShapeError, CoordinateCountError, NonFiniteError, ShapeInputError
 from shapelex.shapes import storage
 from tests.devices import on_all_devices, on_devices
@@ -28,38 +24,6 @@ def small_blocks(monkeypatch):
 def make_set(space, n_shapes=150, dtype=complex):
     n_coordinates = 7 if space is None else space.n_coordinates
     return make_shapes(n_shapes, n_coordinates, dtype), make_shapes(5, n_coordinates, dtype, seed=9)
-
-
-@on_devices
-@pytest.mark.usefixtures("small_blocks")
-@pytest.mark.parametrize("space", SPACES, ids=str)
-@pytest.mark.parametrize("path", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
-def test_codes_on_a_device_are_those_of_the_cpu(kind, path, space, device, tmp_path):
-    X, atoms = make_set(space)
-    stored = KINDS[kind](X, tmp_path)
-    expected = sx.encode(X, atoms, 3, "ormp", path=path, space=space)
-    found = sx.encode(stored, atoms, 3, "ormp", path=path, space=space, device=device)
-    np.testing.assert_array_equal(found.support, expected.support)
-    np.testing.assert_allclose(found.coefs, expected.coefs, atol=1e-12)
-    in_memory = sx.encode(X, atoms, 3, "ormp", path=path, space=space, device=device)
-    np.testing.assert_array_equal(found.support, in_memory.support)
-
-
-@on_all_devices
-def test_memory_is_that_of_blocks_and_codes(device, monkeypatch):
-    monkeypatch.setattr(storage, "BLOCK_ROWS", 256)
-    monkeypatch.setattr(device_coder, "_TRAVEL_BYTES", 256 * 64 * 16)
-    X = make_shapes(20_000, 64)
-    # The set is in memory before; what coding adds is small against it.
-    sx.encode(X[:300], X[:4], 2, device=device)
-    tracemalloc.start()
-    try:
-        codes = sx.encode(Recorder(X), X[:4], 2, device=device)
-        _, most = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert codes.nbytes < most < X.nbytes / 4
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -90,20 +54,6 @@ def test_arrays_that_are_closed_to_writing_stay_as_they_were(device):
     np.testing.assert_array_equal(X, before)
     X.flags.writeable = False
     assert sx.encode(X, atoms, 2, device=device) == open_codes
-
-
-@on_devices
-@pytest.mark.parametrize("space", [sx.Landmarks(9), sx.BSpline(9), sx.HermiteSpline(5)], ids=str)
-@pytest.mark.parametrize(("dtype", "tolerance"), [(np.complex64, 1e-5), (np.complex128, 1e-13)])
-@pytest.mark.parametrize("offset", [0, 300, 1e-30])
-def test_whitening_on_a_device_is_that_of_the_space(space, dtype, tolerance, offset, device):
-    X = make_shapes(30, space.n_coordinates)
-    X = X * offset if 0 < offset < 1 else X + offset * space.shift
-    X = X.astype(dtype)
-    coder = DeviceCoder(Coding(X[:2], 1, "ormp", device=device), X.dtype)
-    rows = DeviceWhitening(space, coder.to_device).preshapes(coder.to_device(X), X.dtype)
-    expected = space.whitened_preshapes(X)
-    np.testing.assert_allclose(rows.cpu().numpy(), expected, atol=tolerance * (1 + offset))
 
 
 @pytest.mark.usefixtures("small_blocks")

@@ -8,51 +8,36 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shapelex as sx
-from shapelex.coding.coders import Coding
-from shapelex.coding.paths import PathCoder, PathFinder, SupportLattice
-from shapelex.sequences.timing import find_time_order
-from shapelex.shapes.opening import as_shapes
+from shapelex.coding.paths import PathFinder, SupportLattice
+from tests import strategies
+
+SUPPORTS = list(combinations(range(4), 2))
 
 
-def path_cost(path, squares, costs, supports):
+def path_cost(path, squares, cost):
     """Sum of squared errors and of costs of changes, in plain words."""
-    total = squares[0][path[0]]
-    for t in range(1, len(path)):
-        exchanged = len(set(supports[path[t]]) - set(supports[path[t - 1]]))
-        total += squares[t][path[t]] + (costs[t] * (1 + exchanged) / 2 if exchanged else 0)
+    total = sum(squares[frame, number] for frame, number in enumerate(path))
+    for before, after in pairwise(path):
+        exchanged = len(set(SUPPORTS[after]) - set(SUPPORTS[before]))
+        total += cost * (1 + exchanged) / 2 if exchanged else 0
     return total
 
 
-def run(finder, squares, costs, cuts):
-    bounds = [0, *cuts, len(squares)]
-    parts = [finder.add(squares[a:b], costs[a:b]) for a, b in pairwise(bounds) if b > a]
-    return np.concatenate([*parts, finder.finish()])
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(3, 4), st.integers(1, 3), st.integers(1, 5), st.floats(0, 1.5), st.integers(0, 2**32 - 1))
-def test_least_cost_of_all_paths(n_atoms, size, n_frames, cost, seed):
-    size = min(size, n_atoms)
-    lattice = SupportLattice.of(n_atoms, size)
-    supports = list(combinations(range(n_atoms), size))
-    assert lattice.supports.tolist() == [list(one) for one in supports]
-    generator = np.random.default_rng(seed)
-    squares = generator.random((n_frames, len(supports)))
-    costs = cost * generator.choice([0.0, 0.5, 1.0], n_frames)
-    found = run(PathFinder(lattice), squares, costs, [])
-    least = min(path_cost(path, squares, costs, supports) for path in product(range(len(supports)), repeat=n_frames))
-    assert path_cost(found, squares, costs, supports) == pytest.approx(least, abs=1e-12)
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.lists(st.integers(1, 199), max_size=6, unique=True).map(sorted), st.floats(0, 0.3), st.integers(0, 1000))
-def test_blocks_find_the_path_of_the_whole(cuts, cost, seed):
-    lattice = SupportLattice.of(5, 2)
-    squares = np.random.default_rng(seed).random((200, 10))
-    costs = np.full(200, cost)
-    whole, parts = PathFinder(lattice), PathFinder(lattice)
-    np.testing.assert_array_equal(run(whole, squares, costs, []), run(parts, squares, costs, cuts))
-    assert parts.is_exact
+@settings(max_examples=40)
+@given(strategies.seeds, st.floats(0, 0.5))
+def test_least_cost_of_all_paths(seed, cost):
+    rows = sx.Landmarks(6).preshape(strategies.random_configurations(sx.Landmarks(6), 8, seed))
+    model = sx.ShapeDictionary(4, 2, init=rows[4:], max_iter=0, coder="ormp").fit(rows)
+    squares = np.empty((4, 6))
+    for number, support in enumerate(SUPPORTS):
+        chosen = model.atoms_[list(support)]
+        weights = np.linalg.lstsq(chosen.T, rows[:4].T, rcond=None)[0]
+        squares[:, number] = (np.abs(rows[:4].T - chosen.T @ weights) ** 2).sum(axis=0)
+    found = sx.sequences.encode_sequence(rows[:4], model, switch_cost=cost)
+    path = [SUPPORTS.index(tuple(sorted(support.tolist()))) for support in found.codes.support]
+    np.testing.assert_allclose(found.errors**2, squares[range(4), path], atol=1e-9)
+    least = min(path_cost(path, squares, cost) for path in product(range(6), repeat=4))
+    assert path_cost(path, squares, cost) == pytest.approx(least, abs=1e-9)
 
 
 def test_memory_limit_gives_a_path_that_is_nearly_as_good():
@@ -61,35 +46,10 @@ def test_memory_limit_gives_a_path_that_is_nearly_as_good():
     # Changes cost so much that no frame is decided before the end.
     costs = np.full(400, 10.0)
     exact, limited = PathFinder(lattice), PathFinder(lattice, max_bytes=1000)
-    best = run(exact, squares, costs, [])
-    found = run(limited, squares, costs, list(range(50, 400, 50)))
+    best = np.concatenate([exact.add(squares, costs), exact.finish()])
+    parts = [limited.add(squares[a : a + 50], costs[a : a + 50]) for a in range(0, 400, 50)]
+    found = np.concatenate([*parts, limited.finish()])
     assert exact.is_exact
     assert not limited.is_exact
     assert len(set(best.tolist())) == 1
     assert len(found) == 400
-
-
-@pytest.fixture(scope="module")
-def problem():
-    worms = sx.datasets.make_worms(80, 2, noise=0.01, random_state=0)
-    model = sx.ShapeDictionary(6, 3, n_swaps=0, max_iter=5, tol=1e-2, random_state=0).fit(worms)
-    return worms, model
-
-
-def test_errors_of_all_supports_are_those_of_least_squares(problem):
-    worms, model = problem
-    rows = model.space_.whitened_preshapes(worms)[:200]
-    atoms = model._atom_rows()
-    coder = PathCoder(Coding(atoms, 3, "ormp"), model.space_, np.dtype(complex))
-    shapes = as_shapes(worms)
-    ((_, block),) = find_time_order(len(worms)).blocks(shapes, 1000)
-    lattice = SupportLattice.of(6, 3)
-    squares = coder.all_squares(block, lattice.supports, 1)
-    for number in (0, 7, 19):
-        chosen = atoms[lattice.supports[number]]
-        weights = np.linalg.lstsq(chosen.T, rows.T, rcond=None)[0]
-        residuals = np.linalg.norm(rows.T - chosen.T @ weights, axis=0) ** 2
-        np.testing.assert_allclose(squares[:, number], residuals, atol=1e-11)
-    given = coder.code_given(block, lattice.supports[np.full(len(worms), 7)], 1)
-    np.testing.assert_allclose(given.squares, squares[:, 7], atol=1e-11)
-    assert (np.sort(given.support, axis=1) == lattice.supports[7]).all()

@@ -137,14 +137,6 @@ def test_leaves_are_simple_outlines_of_species_that_follow_each_other():
     assert np.mean(leaves.labels[distances.argmin(axis=1)] == leaves.labels) > 0.9
 
 
-def test_without_variation_leaves_of_a_species_are_one_shape():
-    leaves = sx.datasets.make_leaves(3, 6, variation=0, random_state=3)
-    for label in set(leaves.labels):
-        alike = leaves[leaves.labels == label]
-        assert sx.pairwise_distances(alike).max() < 1e-7
-    assert np.ptp(sx.Landmarks(100).norm(np.asarray(leaves))) > 0.1
-
-
 def test_a_random_start_is_told():
     fixed = sx.datasets.make_leaves(4, 3, 400, random_state=4)
     moved = sx.datasets.make_leaves(4, 3, 400, random_start=True, random_state=4)
@@ -163,17 +155,6 @@ def test_a_space_to_fit_in():
     points = np.asarray(sx.datasets.make_leaves(2, 6, 300, random_state=5))
     curves = space.sample(splines, space.parameters(300))
     assert np.median(np.abs(curves - points)) < 0.02
-
-
-def test_columns_tell_the_width():
-    leaves = sx.datasets.make_leaves(20, 2, 300, variation=0.1, random_state=6)
-    lanceolate = leaves[leaves.labels == "lanceolate"]
-    for leaf, width, curl in zip(lanceolate, lanceolate.metadata["width"], lanceolate.metadata["curl"], strict=True):
-        if abs(curl) > 0.05:
-            continue
-        tip = np.abs(leaf - leaf[0]).argmax()
-        upright = (leaf - leaf[0]) / (leaf[tip] - leaf[0])
-        assert upright.imag.max() == pytest.approx(width, abs=0.02)
 
 
 def test_deformations_are_those_of_the_kernel_of_the_paper(rng):

@@ -145,12 +145,6 @@ def test_many_points_are_sampled_at_fewer():
     assert difference.mean() < 0.01
 
 
-def test_rows_do_not_depend_on_each_other():
-    X = make_outlines(20)
-    model = sx.OutlineConvolutions(random_state=0).fit(X)
-    np.testing.assert_array_equal(model.transform(X[7:9]), model.transform(X)[7:9])
-
-
 def test_only_thresholds_are_random():
     X = make_outlines(20)
     first, second, third = (sx.OutlineConvolutions(random_state=seed).fit(X) for seed in (0, 0, 1))
@@ -176,12 +170,6 @@ def test_names_types_and_parameters():
     assert model.transform(X.astype(np.complex64)).dtype == np.float32
     with pytest.raises(ParameterTypeError, match="mirror"):
         sx.OutlineConvolutions(mirror="yes").fit(X)
-
-
-def test_circles_have_constant_responses():
-    X = np.exp(2j * np.pi * np.arange(80) / 80) * np.ones((3, 1))
-    found = sx.OutlineConvolutions(random_state=0).fit_transform(X)
-    np.testing.assert_allclose(found, 0.5, atol=0.01)
 
 
 @pytest.mark.parametrize("space", SPACES, ids=str)

@@ -1,4 +1,4 @@
-"""Models prepare sets of outlines like those that they were learned from, or refuse them."""
+"""Sets keep how their outlines were prepared; models prepare others like those of the fit, or refuse them."""
 
 import logging
 import pickle
@@ -12,7 +12,14 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import shapelex as sx
-from shapelex.exceptions import CollapsedShapeError, PreparationError, PreparationWarning
+from shapelex.exceptions import (
+    CollapsedShapeError,
+    PreparationError,
+    PreparationWarning,
+    ShapeInputError,
+    UnsupportedBySpaceError,
+)
+from shapelex.files.archive import preparation_of_header
 from shapelex.shapes.preparation import UNRECORDED, Preparation
 
 SPACE = sx.Landmarks(40, closed=True)
@@ -79,6 +86,30 @@ def test_raw_outlines_give_what_outlines_registered_by_hand_give(name, raw, regi
     loaded = sx.load(model.save(tmp_path / "model.npz"))
     assert loaded.preparation_ == model.preparation_ == registered.preparation
     np.testing.assert_allclose(results(loaded, raw), expected, atol=1e-12)
+
+
+def test_new_outlines_go_to_the_mean_that_was_fitted(raw):
+    registration = sx.OutlineRegistration()
+    np.testing.assert_array_equal(registration.fit_transform(raw), registration.registration_.configurations)
+    assert registration.space_ == SPACE
+    assert registration.n_features_in_ == len(registration.get_feature_names_out()) == 40
+    rolled = SPACE.roll(raw.configurations, np.arange(60))
+    expected = sx.register(rolled, SPACE, to=registration.mean_)
+    np.testing.assert_array_equal(registration.transform(rolled), expected.configurations)
+    np.testing.assert_array_equal(registration.register(rolled).shift, expected.shift)
+    with pytest.raises(UnsupportedBySpaceError, match="closed=True"):
+        sx.OutlineRegistration(space=sx.Landmarks(40)).fit(rolled)
+    with pytest.raises(TypeError, match="space must be a space"):
+        sx.OutlineRegistration(space="closed").fit(rolled)
+
+
+def test_registration_makes_a_dictionary_blind_to_start_points(raw, registered):
+    def score(first, shapes):
+        return make_pipeline(first, sx.ShapeDictionary(4, 2, **OPTIONS)).fit(shapes.configurations).score(shapes)
+
+    whole, plain = (sx.OutlineRegistration(space=SPACE, start=one, direction=one) for one in (True, False))
+    assert score(whole, raw) > 0.75 * score(plain, raw)
+    assert score(whole, raw) == pytest.approx(score(whole, registered), abs=0.02)
 
 
 def test_every_method_of_a_dictionary_prepares_its_input(model, raw, registered, caplog):
@@ -198,3 +229,69 @@ def test_imputation_does_not_take_outlines_that_it_cannot_register(model, raw):
     rows[0, 3] = np.nan
     with pytest.raises(PreparationError, match="cannot be registered"):
         sx.impute(sx.ShapeSet(rows, SPACE, missing="allow"), model)
+
+
+FIVE = sx.Landmarks(5, closed=True)
+OUTLINE = np.array([0, 2, 3 + 1j, 1 + 2j, 1j])
+FLAGS = dict.fromkeys(["start", "direction", "reflection", "subsample"], True)
+
+
+@pytest.fixture
+def two_registered():
+    found = sx.register([OUTLINE, FIVE.roll(OUTLINE, 2)], FIVE)
+    return sx.ShapeSet(found.configurations, FIVE, preparation=found.preparation)
+
+
+def test_slices_keep_it_and_another_space_ends_it(two_registered):
+    assert two_registered[:1].preparation == two_registered[[1]].preparation == two_registered.preparation
+    assert two_registered.replace(ids=["a", "b"]).preparation.is_registered
+    other = two_registered.replace(configurations=np.ones((2, 4)) * [[0, 1, 2j, 3]], space=sx.Landmarks(4))
+    assert other.preparation == Preparation()
+    with pytest.raises(ShapeInputError, match=r"mean of shape \(5,\).*n_points=3"):
+        sx.ShapeSet([[0, 1, 1j]], preparation=two_registered.preparation)
+    # Each shape was registered to another target.
+    assert sx.register([OUTLINE, OUTLINE], FIVE, to=[OUTLINE, OUTLINE]).preparation is None
+
+
+def test_concatenation(two_registered):
+    raw = sx.ShapeSet([OUTLINE], FIVE)
+    unknown = raw.replace(preparation=UNRECORDED)
+    assert (two_registered + two_registered).preparation == two_registered.preparation
+    assert (raw + raw).preparation == Preparation()
+    assert (raw + unknown).preparation == UNRECORDED
+    # Plain arrays count as prepared.
+    plain = raw.replace(preparation=None)
+    assert (two_registered + plain).preparation == two_registered.preparation
+    assert (plain + plain).preparation is None
+    resampled, given = (raw.replace(preparation=Preparation(how)) for how in ("arc length", "as given"))
+    assert (resampled + raw).preparation == Preparation()
+    for first, second, words in (
+        (two_registered, raw, "same way: expected .*registered to a mean .*, got outlines that are not registered"),
+        (two_registered, unknown, "got outlines that are prepared in a way that is not recorded"),
+        (resampled, given, "arc length"),
+    ):
+        with pytest.raises(PreparationError, match=words):
+            first + second
+
+
+def test_summaries_tell_it(two_registered):
+    assert "registered to a mean (start point, direction)" in two_registered.summary()
+    assert "not registered" in sx.ShapeSet([OUTLINE], FIVE).summary()
+    assert "registered" not in sx.ShapeSet([OUTLINE]).summary()
+    assert "preparation not recorded" in two_registered.replace(preparation=UNRECORDED).summary()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        1,
+        {},
+        {"resampling": "guess", "registration": None},
+        {"resampling": None, "registration": {"mean": [[0, 1]]}},
+        {"resampling": None, "registration": {"mean": [[0, 1]] * 3, **FLAGS, "start": 1}},
+        {"resampling": None, "registration": {"mean": [[0, float("nan")]] * 3, **FLAGS}},
+    ],
+)
+def test_damaged_records_are_refused(value):
+    with pytest.raises(ValueError, match="preparation is damaged"):
+        preparation_of_header({"preparation": value}, 3)

@@ -1,5 +1,6 @@
-"""What users of scikit-learn and notebooks expect of every estimator."""
+"""What users of scikit-learn and notebooks expect of every estimator, and errors that name the argument they gave."""
 
+import inspect
 import pickle
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import shapelex as sx
-from shapelex.exceptions import CodesError, CoordinateCountError, NonFiniteError, ShapeInputError
+from shapelex.exceptions import CodesError, CoordinateCountError, NonFiniteError, ShapeInputError, ShapelexError
 
 CIRCLE = np.exp(2j * np.pi * np.arange(12) / 12)
 QUICK = {"n_swaps": 0, "max_iter": 2, "tol": 1.0, "random_state": 0}
@@ -45,11 +46,6 @@ class TestLabels:
         y[3] = ""
         with pytest.raises(ShapeInputError, match=r"X has no label in row 3: take X"):
             sx.ShapeDictionaryClassifier().fit(sx.ShapeSet(X, labels=y))
-
-    def test_stored_sets_have_labels_too(self, tmp_path):
-        X, y = make_shapes()
-        stored = sx.open_shapes(sx.write(sx.ShapeSet(X, labels=y), tmp_path / "shapes.npz"))
-        assert sx.ShapeDictionaryClassifier(3, 2, **QUICK).fit(stored).score(X, y) == 1
 
 
 class TestPipelines:
@@ -157,3 +153,117 @@ class TestVerbose:
     def test_other_values_are_refused(self, verbose):
         with pytest.raises((TypeError, ValueError), match="verbose must be"):
             sx.ShapeDictionary(3, 2, verbose=verbose).fit(make_shapes()[0])
+
+
+OPTIONS = {"tol": 0.1, "random_state": 0}
+NAMED = {
+    "dictionary": sx.ShapeDictionary(3, 2, **OPTIONS),
+    "align-first": sx.AlignFirstDictionary(3, 2, **OPTIONS),
+    "complex PCA": sx.ComplexPCA(2),
+    "complex PCA, centered": sx.ComplexPCA(2, subtract_average=True),
+    "tangent PCA": sx.TangentPCA(2),
+    "Riemannian": sx.RiemannianDictionary(3, **OPTIONS),
+    "kernel": sx.ProcrustesKernel(1.0),
+    "classifier": sx.ShapeDictionaryClassifier(3, 2, **OPTIONS),
+    "registration": sx.OutlineRegistration(n_starts=1),
+    "convolutions": sx.OutlineConvolutions(random_state=0),
+    "features": sx.CodeFeatures(dictionary=sx.ShapeDictionary(3, 2, **OPTIONS)),
+}
+METHODS = ("transform", "errors", "encode", "reconstruct", "realism", "register", "class_errors", "predict", "__call__")
+NUMBERS = np.arange(30) % 2
+
+
+def make_circles():
+    rng = np.random.default_rng(0)
+    circle = np.exp(2j * np.pi * np.arange(8) / 8)
+    return circle + 0.2 * (rng.normal(size=(30, 8)) + 1j * rng.normal(size=(30, 8)))
+
+
+def make_bad(kind):
+    X = make_circles()
+    if kind == "real":
+        return X.real.copy()
+    if kind == "empty":
+        return X[:0]
+    if kind == "text":
+        return np.full((30, 8), "a")
+    X[13] = {"collapsed": 2.0, "NaN": np.nan, "infinite": np.inf}[kind]
+    return X
+
+
+def assert_named(call, name, kind):
+    with pytest.raises(ShapelexError) as caught:
+        call()
+    message = str(caught.value)
+    assert message.startswith(f"{name} "), message
+    if kind in ("collapsed", "NaN", "infinite"):
+        assert f"{kind.replace('infinite', 'infinite coordinates')}" in message
+        assert "in row 13:" in message
+
+
+@pytest.fixture(scope="module", params=NAMED)
+def fitted(request):
+    return clone(NAMED[request.param]).fit(make_circles(), NUMBERS)
+
+
+@pytest.mark.parametrize("kind", ["collapsed", "NaN", "infinite", "real", "empty", "text"])
+def test_shapes_are_called_by_their_name(fitted, kind):
+    X = make_bad(kind)
+    assert_named(lambda: clone(fitted).fit(X, NUMBERS[: len(X)]), "X", kind)
+    methods = [name for name in METHODS if hasattr(fitted, name)]
+    assert methods
+    for name in methods:
+        assert_named(lambda name=name: getattr(fitted, name)(X), "X", kind)
+
+
+def test_weights_are_called_by_their_name(fitted):
+    X = make_circles()
+    for call in (clone(fitted).fit, getattr(fitted, "score", None)):
+        if call is None or "sample_weight" not in inspect.signature(call).parameters or call == _score_of(fitted):
+            continue
+        for weights in (np.full(30, -1.0), np.ones(29), np.zeros(30), np.full(30, np.nan)):
+            with pytest.raises(ValueError, match=r"^sample_weight "):
+                call(X, NUMBERS, sample_weight=weights)
+
+
+def _score_of(model):
+    # That of classifiers is scikit-learn's, with its words.
+    return model.score if isinstance(model, sx.ShapeDictionaryClassifier) else None
+
+
+@pytest.mark.parametrize("kind", ["collapsed", "NaN", "real", "empty"])
+def test_both_sets_of_a_kernel_have_names(kind):
+    kernel, X, bad = sx.ProcrustesKernel(1.0), make_circles(), make_bad(kind)
+    for one in (kernel, kernel.fit(X)):
+        assert_named(lambda one=one: one(bad), "X", kind)
+        assert_named(lambda one=one: one(bad, X), "X", kind)
+        assert_named(lambda one=one: one(X, bad), "Y", kind)
+    assert_named(lambda: kernel.coding_errors(bad, np.zeros((30, 30))), "X", kind)
+
+
+def test_columns_of_a_kernel_have_names():
+    kernel = sx.ProcrustesKernel(1.0, layout="blocks")
+    with pytest.raises(ShapelexError, match=r"^Y must be"):
+        kernel(np.arange(12.0).reshape(2, 6) ** 2, np.full((2, 6), "a"))
+
+
+@pytest.mark.parametrize("kind", ["collapsed", "NaN", "real", "empty"])
+def test_first_atoms_have_a_name(kind):
+    for name in ("dictionary", "align-first", "Riemannian"):
+        model = clone(NAMED[name]).set_params(init=make_bad(kind), n_atoms=30)
+        assert_named(lambda model=model: model.fit(make_circles()), "init", kind)
+
+
+def test_functions_call_shapes_by_their_name():
+    bad = make_bad("collapsed")
+    space = sx.Landmarks(8, closed=True)
+    for call in (
+        lambda: sx.invariance_report(bad, space, max_shapes=30),
+        lambda: sx.compare(bad, n_nonzero=[1], n_atoms=3, random_state=0),
+        lambda: sx.suggest(bad, [3], [1], random_state=0),
+        lambda: sx.impute(bad, clone(NAMED["dictionary"])),
+        lambda: sx.impute(bad, clone(NAMED["dictionary"]).fit(make_circles())),
+    ):
+        assert_named(call, "X", "collapsed")
+    model = clone(NAMED["dictionary"]).fit(make_circles())
+    assert_named(lambda: sx.impute(make_circles(), model, reference=bad), "reference", "collapsed")

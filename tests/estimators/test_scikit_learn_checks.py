@@ -125,8 +125,8 @@ EXPECTED_FAILURES = {
 }
 
 
-# A dictionary, principal components, a classifier and a transformer of shapes without a model file.
-REPRESENTATIVES = (ColumnsDictionary, ColumnsTangentPCA, ColumnsClassifier, ColumnsRegistration)
+# A dictionary, principal components and a classifier.
+REPRESENTATIVES = (ColumnsDictionary, ColumnsTangentPCA, ColumnsClassifier)
 
 
 @parametrize_with_checks(

@@ -92,17 +92,6 @@ def test_clone_pickle_and_folds(fitted):
     assert found.min() > 0.9
 
 
-def test_copies_of_specimens_inflate_scores_without_groups():
-    rng = np.random.default_rng(0)
-    single = CIRCLE + 0.2 * (rng.normal(size=(20, N_POINTS)) + 1j * rng.normal(size=(20, N_POINTS)))
-    X = np.repeat(single, 3, axis=0)
-    y, groups = np.repeat(np.arange(20) % 2, 3), np.repeat(np.arange(20), 3)
-    without = sx.ShapeClassifier(random_state=0).fit(X, y).scores_["accuracy"].iloc[-1]
-    with_groups = sx.ShapeClassifier(random_state=0).fit(X, y, groups).scores_["accuracy"].iloc[-1]
-    assert without > 0.9
-    assert with_groups < 0.75
-
-
 def test_probabilities_are_calibrated():
     rng = np.random.default_rng(0)
     is_second = rng.random(600) < 0.4
@@ -120,14 +109,6 @@ def test_probabilities_are_calibrated():
         if members.sum() >= 30:
             error = 3 * np.sqrt(0.25 / members.sum()) + 0.08
             assert abs(probability[members].mean() - is_second[members].mean()) < error
-
-
-def test_nothing_to_tell_apart_gives_equal_probabilities():
-    X, _ = make_shapes(n_each=40, classes=("round",), spread=0.2)
-    y = np.arange(40) % 2
-    model = sx.ShapeClassifier(random_state=0).fit(X, y)
-    new, _ = make_shapes(n_each=40, classes=("round",), spread=0.2, seed=1)
-    assert np.abs(model.predict_proba(new) - 0.5).mean() < 0.25
 
 
 def test_two_shapes_of_a_class_are_enough():
@@ -151,9 +132,9 @@ def test_labels_of_sets_and_kinds_of_labels():
 
 
 def test_many_shapes_are_sampled(monkeypatch):
-    X, y = make_shapes(n_each=60)
+    X, y = make_shapes(n_each=16)
     # The limit is 4000 shapes, which take minutes.
-    monkeypatch.setattr("shapelex.estimators.classification_methods.MAX_COMPARED_SHAPES", 45)
+    monkeypatch.setattr("shapelex.estimators.classification_methods.MAX_COMPARED_SHAPES", 36)
     model = sx.ShapeClassifier(CLOSED, random_state=0).fit(X, y)
     new, truth = make_shapes(seed=1)
     assert model.score(new, truth) == 1

@@ -8,6 +8,7 @@ import pytest
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 import shapelex as sx
+from tests.conftest import in_each_product
 from tests.strategies import random_configurations
 
 CIRCLE = np.exp(2j * np.pi * np.arange(12) / 12)
@@ -102,6 +103,7 @@ def learned_space(X, space, shrinkage=0.2):
 
 
 class TestLearnedProduct:
+    @in_each_product
     def test_is_the_inverse_of_the_covariance_within_classes(self, space):
         X = random_configurations(space, 11, 0) + 3 * random_configurations(space, 1, 1)
         rows = space.whitened_preshapes(X)
@@ -119,6 +121,7 @@ class TestLearnedProduct:
         assert learned.inner(learned.centered(first), learned.centered(second)) == pytest.approx(expected, rel=1e-7)
         assert learned.center(first) == pytest.approx(space.center(first), rel=1e-8)
 
+    @in_each_product
     def test_depends_on_shapes_only(self, space, rng):
         X = random_configurations(space, 11, 0) + 3 * random_configurations(space, 1, 1)
         poses = rng.uniform(0.5, 2, (11, 1)) * np.exp(1j * rng.uniform(0, 6, (11, 1)))
@@ -186,15 +189,6 @@ class TestHeldOutCalibration:
         weighted = make_model(cv=3, shrinkage=0.3).fit(X, y, sample_weight=np.where(y == "bent", 5.0, 1.0))
         assert np.isfinite(weighted.predict_proba(X)).all()
         np.testing.assert_array_equal(make_model(cv=3).fit(X[:20], y[:20]).predict_proba(X), 1)
-
-
-def test_single_precision_and_points(classes, fitted):
-    X, _ = classes
-    single = make_model().fit(X.astype(np.complex64), classes[1])
-    assert single.class_errors(X.astype(np.complex64)).dtype == np.float32
-    assert single.dictionaries_[0].atoms_.dtype == np.complex64
-    np.testing.assert_allclose(single.predict_proba(X).sum(axis=1), 1)
-    np.testing.assert_allclose(fitted.class_errors(sx.to_points(X)), fitted.class_errors(X), atol=1e-12)
 
 
 def test_a_small_class_gets_as_many_atoms_as_shapes(classes):

@@ -32,14 +32,6 @@ def test_no_other_rotation_or_scale_is_better(stack, phase, size):
     assert abs(space.inner(aligned, aligned - target)) < 1e-12
 
 
-@given(strategies.stacks(2), strategies.phases, strategies.sizes, strategies.offsets)
-def test_result_follows_the_target_alone(stack, phase, size, offset):
-    space, (z, w) = stack
-    moved = size * (phase * z + offset * space.shift)
-    np.testing.assert_allclose(sx.rotate_onto(moved, w, space), sx.rotate_onto(z, w, space), atol=1e-8)
-    np.testing.assert_allclose(sx.align_onto(moved, w, space), sx.align_onto(z, w, space), atol=1e-8)
-
-
 def test_orthogonal_shapes_are_not_turned():
     z, w = np.array([1, -1, 0, 0]) + 0j, np.array([0, 0, 1, -1]) + 0j
     assert sx.optimal_rotation(z, w) == 0

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import shapelex as sx
 from shapelex.exceptions import ConvergenceWarning, CoordinateCountError, NonUniqueMeanWarning, ShapeInputError
 from shapelex.shapes import storage
 from tests import oracles, strategies
+from tests.conftest import in_each_product
 from tests.shapes.test_stored import Recorder
 
 KINDS = ["full", "partial", "geodesic"]
@@ -20,7 +21,6 @@ def cluster(space, seed, n_shapes=6, spread=0.3):
     return (center + spread * noise) * np.exp(1j * rng.uniform(0, 6, size=(n_shapes, 1)))
 
 
-@settings(max_examples=8)
 @given(strategies.spaces(), strategies.seeds, strategies.kinds)
 def test_is_the_minimum(space, seed, kind):
     Z = cluster(space, seed, n_shapes=4)
@@ -43,16 +43,7 @@ def test_is_a_preshape_in_the_pose_of_the_first_shape_whatever_that_of_the_other
     assert sx.optimal_rotation(mean, Z[0], space) == pytest.approx(0, abs=1e-12)
 
 
-@given(strategies.spaces(), strategies.seeds, strategies.kinds)
-def test_weights_count_copies(space, seed, kind):
-    Z = cluster(space, seed)
-    counts = np.array([1, 3, 2, 0, 1, 4])
-    repeated = np.repeat(Z, counts, axis=0)
-    np.testing.assert_allclose(
-        sx.mean_shape(Z, kind, counts, space), sx.mean_shape(repeated, kind, space=space), atol=1e-9
-    )
-
-
+@in_each_product
 def test_each_mean_by_its_equation(space):
     Z = cluster(space, 5)
     geodesic, partial = (sx.mean_shape(Z, kind, space=space) for kind in ("geodesic", "partial"))
@@ -64,21 +55,13 @@ def test_each_mean_by_its_equation(space):
     assert sx.distance(sx.mean_shape(Z, space=space), vectors[:, np.argmax(values.real)], space=space) < 1e-10
 
 
+@in_each_product
 def test_mean_of_two_shapes_is_the_middle_of_their_geodesic_and_that_of_one_is_itself(space):
     Z = cluster(space, 6, n_shapes=2)
     for kind in KINDS:
         np.testing.assert_allclose(sx.mean_shape(Z[:1], kind, space=space), space.preshape(Z)[0], atol=1e-13)
         middle = sx.geodesic(Z[0], Z[1], 0.5, space)
         assert sx.distance(sx.mean_shape(Z, kind, space=space), middle, space=space) < 1e-12
-
-
-def test_spread_out_shapes_still_converge(rng):
-    Z = rng.normal(size=(60, 4)) + 1j * rng.normal(size=(60, 4))
-    weights = np.ones(60)
-    full = sx.mean_shape(Z)
-    for kind in KINDS[1:]:
-        found = oracles.mean_objective(sx.mean_shape(Z, kind), Z, weights, kind, sx.Landmarks(4))
-        assert found < oracles.mean_objective(full, Z, weights, kind, sx.Landmarks(4))
 
 
 def test_more_coordinates_than_shapes_and_fewer(rng):

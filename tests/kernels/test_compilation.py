@@ -37,6 +37,7 @@ def test_kernels_are_kept_where_the_user_says(tmp_path):
     assert run(USE, tmp_path).stderr == ""
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="the folder of a user has another name on Windows")
 def test_a_read_only_install_with_a_home_that_cannot_be_written_to(tmp_path):
     """Where a folder should be made is a file, which stops the superuser, too."""

@@ -38,16 +38,3 @@ def test_costs_are_those_of_the_cheapest_path(seed, n_points, width):
             for start in starts[row, place].tolist()
         )
         np.testing.assert_allclose(found[row, place], slow, rtol=1e-5)
-
-
-def test_a_stretched_copy_costs_little():
-    t = 2 * np.pi * np.arange(96) / 96
-    signals = [np.stack([np.cos(s), np.sin(2 * s)], axis=1) for s in (t, t + 0.2 * np.sin(t))]
-    first, second = (signal.astype(np.float32) for signal in signals)
-    costs = np.empty((2, 1), dtype=np.float32)
-    for row, width in enumerate((0, 8)):
-        match_batch(
-            first[None, None], np.roll(second, 30, axis=0)[None], np.array([[0]]), np.array([[[30]]]), width,
-            costs[row : row + 1],
-        )  # fmt: skip
-    assert costs[1] < 0.25 * costs[0]

@@ -1,120 +1,53 @@
-"""The sums of a pass over any kind of input equal the dense sums of the paper, and those of devices do."""
+"""An iteration is that of the paper, by obvious code; devices learn what the CPU does."""
 
-from itertools import combinations
-from unittest.mock import patch
-
-import dask.array as da
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import shapelex as sx
-from shapelex.coding.coders import Coding
 from shapelex.exceptions import DeviceError
 from shapelex.learning import one_pass
-from shapelex.shapes.opening import as_shapes
 from tests import oracles, strategies
 from tests.coding_oracles import ormp_support, project
 from tests.conftest import custom_space
 from tests.devices import on_devices
-from tests.learning.samples import clustered, plain_shapes
-from tests.shapes.test_stored import as_memmap
+from tests.learning.samples import clustered
 
-SPACES = [sx.Landmarks(8), sx.BSpline(8), custom_space(8)]
-INPUTS = {
-    "array": lambda X, folder: X,
-    "memory map": as_memmap,
-    "stream": lambda X, folder: lambda: (X[start : start + 11] for start in range(0, len(X), 11)),
-    "Dask": lambda X, folder: da.from_array(X, chunks=(17, X.shape[1])),
+# Squared distances by the cosines of the angles, and their derivatives by the squared full distance.
+OBJECTIVES = {
+    "full": (lambda cos: 1 - cos**2, lambda cos: np.ones(len(cos))),
+    "partial": (lambda cos: 2 - 2 * cos, lambda cos: 1 / cos),
+    "geodesic": (lambda cos: np.arccos(cos) ** 2, lambda cos: np.arccos(cos) / (np.sqrt(1 - cos**2) * cos)),
 }
-# In roundings of the coordinates of one shape.
-ROUNDING = 64
 
 
-def find_support(row, atoms, coder):
-    if coder == "ormp":
-        return ormp_support(row, atoms, 2)
-    return min(map(list, combinations(range(len(atoms)), 2)), key=lambda chosen: project(row, atoms[chosen])[1])
-
-
-@pytest.mark.parametrize("kind", INPUTS)
-@pytest.mark.parametrize("space", SPACES, ids=repr)
-@given(
-    seed=strategies.seeds,
-    dtype=st.sampled_from([np.complex64, np.complex128]),
-    remoteness=st.floats(0, 1),
-    is_weighted=st.booleans(),
-    distance=strategies.kinds,
-    coder=st.sampled_from(["ormp", "exact"]),
-    block_rows=st.sampled_from([25, 8192]),
-)
-def test_a_pass_equals_dense_sums(
-    space, kind, tmp_path_factory, seed, dtype, remoteness, is_weighted, distance, coder, block_rows
-):
-    farthest = 1e3**remoteness if dtype == np.complex64 else 1e6**remoteness
+@pytest.mark.parametrize("space", [sx.Landmarks(8), sx.BSpline(8), custom_space(8)], ids=repr)
+@pytest.mark.parametrize("distance", OBJECTIVES)
+@given(strategies.seeds, st.sampled_from([np.complex64, np.complex128]), st.booleans(), st.booleans())
+def test_an_iteration_is_pursuit_and_weighted_least_squares(space, distance, seed, dtype, is_weighted, is_far):
+    farthest = 10 ** (is_far * (2 if dtype == np.complex64 else 5))
     Z, atoms = strategies.scattered_shapes(space, seed, farthest, (-9, 9))
-    Z, atoms = Z.astype(dtype), atoms.astype(dtype)
+    rows = np.array([space.whiten(oracles.preshape(z, space)) for z in Z])
     weights = np.resize([1, 0, 0.3, 2], len(Z)) if is_weighted else np.ones(len(Z))
-    shapes = as_shapes(INPUTS[kind](Z, tmp_path_factory.mktemp("pass")), space, weights)
-    if kind == "array" and seed % 2:
-        shapes.keep_scales()
-    with patch.multiple(one_pass, BLOCK_ROWS=block_rows, MAX_PART_ROWS=10):
-        found = one_pass.one_pass(shapes, Coding(atoms, 2, coder), distance, keeps_values=True)
-    rounding = ROUNDING * float(np.finfo(dtype).eps) * (1 + farthest)
-    rows = oracles.whitened_preshapes(Z, space)
-    supports = [find_support(row.astype(complex), atoms.astype(complex), coder) for row in rows]
-    expected = oracles.dense_pass(rows, weights, atoms, supports, distance)
-    values = expected["values"]
-    np.testing.assert_allclose(found.values, values, atol=rounding)
-    assert found.loss / found.weight == pytest.approx(weights @ values / weights.sum(), abs=rounding)
-    for name in ("gram", "products"):
-        np.testing.assert_allclose(getattr(found, name), expected[name], atol=rounding * weights.sum())
-    np.testing.assert_allclose(found.usage, expected["usage"], rtol=1e-12)
-    assert found.weight == pytest.approx(weights.sum())
-    # The worst are shapes of positive weight, each once.
-    differences = np.abs(found.worst_rows[:, None] - rows).max(axis=2)
-    places = differences.argmin(axis=1)
-    assert len(set(places)) == len(places)
-    np.testing.assert_allclose(differences.min(axis=1).astype(float), 0, atol=rounding)
-    assert weights[places].all()
-    largest = np.sort(values[weights > 0])[::-1][: one_pass.WORST_PER_ATOM * len(atoms)]
-    np.testing.assert_allclose(values[places], largest, atol=rounding)
-
-
-@pytest.mark.parametrize("kind", ["full", "partial", "geodesic"])
-def test_slopes_are_finite_derivatives_of_squared_distances(kind):
-    squares = np.linspace(0.01, 0.95, 40)
-    (upper, _), (lower, _) = one_pass.objective(squares + 1e-6, kind), one_pass.objective(squares - 1e-6, kind)
-    np.testing.assert_allclose(one_pass.objective(squares, kind)[1], (upper - lower) / 2e-6, rtol=1e-6)
-    values, slopes = one_pass.objective(np.array([0.0, 1e-300, 1 - 1e-16, 1.0, 1.0000001]), kind)
-    assert np.isfinite(values).all()
-    assert np.isfinite(slopes).all()
-    assert (values[0], slopes[0]) == (0, 1)
-
-
-@on_devices
-@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-@pytest.mark.parametrize("distance", ["full", "partial", "geodesic"])
-@pytest.mark.parametrize("is_weighted", [False, True])
-def test_sums_are_those_of_the_cpu(dtype, distance, is_weighted, device, monkeypatch):
-    rows = clustered(300, 10).astype(dtype)
-    weights = np.random.default_rng(0).integers(0, 4, 300).astype(float) if is_weighted else None
-    source = plain_shapes(rows, weights)
-    expected = one_pass.one_pass(source, Coding(rows[:6], 3, "ormp"), distance, keeps_values=True)
-    tolerance = 1e-10 if dtype == np.complex128 else 1e-4
-    for n_travel in (1 << 18, 37):
-        monkeypatch.setattr(one_pass, "_TRAVEL_ROWS", n_travel)
-        source.kept.clear()
-        for _ in range(2):  # sent, then resident
-            found = one_pass.one_pass(source, Coding(rows[:6], 3, "ormp", device=device), distance, keeps_values=True)
-            assert source.kept
-            assert found.loss / found.weight == pytest.approx(expected.loss / expected.weight, rel=tolerance)
-            assert found.weight == pytest.approx(expected.weight)
-            for name in ("gram", "products", "usage", "worst_rows"):
-                value = getattr(expected, name)
-                np.testing.assert_allclose(getattr(found, name), value, atol=tolerance * np.abs(value).max())
-            np.testing.assert_allclose(found.values, expected.values, rtol=1e-3, atol=1e-6)
+    options = {"init": space.unwhiten(atoms), "coder": "ormp", "tie": 0, "n_swaps": 0, "tol": 0, "distance": distance}
+    first, second = (
+        sx.ShapeDictionary(5, 2, space=space, max_iter=n, **options).fit(Z.astype(dtype), sample_weight=weights)
+        for n in (0, 1)
+    )
+    codes = np.zeros((len(Z), 5), dtype=complex)
+    for code, row in zip(codes, rows, strict=True):
+        support = ormp_support(row, atoms, 2)
+        code[support] = project(row, atoms[support])[0]
+    rounding = 64 * float(np.finfo(dtype).eps) * (1 + farthest)
+    value_of, slope_of = OBJECTIVES[distance]
+    cosines = np.sqrt(1 - (np.abs(rows - codes @ atoms) ** 2).sum(axis=1))
+    assert first.loss_curve_[0] == pytest.approx(np.average(value_of(cosines), weights=weights), abs=rounding)
+    np.testing.assert_allclose(first.usage_, np.average(codes != 0, axis=0, weights=weights), rtol=1e-6)
+    root = np.sqrt(weights * slope_of(cosines))[:, None]
+    expected = np.linalg.lstsq(root * codes, root * rows, rcond=None)[0]
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(space.whiten(second.atoms_), expected, atol=10 * rounding)
 
 
 @on_devices

@@ -31,22 +31,13 @@ def test_the_matching_is_the_best_of_all(n_atoms, seed):
     assert np.sum(matched_distances(first, second) ** 2) == pytest.approx(best, abs=1e-9)
 
 
-@given(st.permutations(range(5)), st.integers(0, 2**32))
-def test_order_and_phases_of_atoms_do_not_matter(order, seed):
-    rng = np.random.default_rng(seed)
-    first, second = random_rows(5, 7, seed), random_rows(5, 7, seed + 1)
-    turned = np.exp(2j * np.pi * rng.random((5, 1))) * second[list(order)]
-    np.testing.assert_allclose(matched_distances(first, turned), matched_distances(first, second), atol=1e-9)
-    np.testing.assert_allclose(matched_distances(second, turned), 0, atol=1e-7)
-
-
 def test_a_true_dictionary_is_found_again():
-    rows, _ = planted(n_rows=1200, n_atoms=6, n_coordinates=10, noise=0.02, seed=3)
-    found = fit(rows, 6, 2, n_swaps=60).stability_
+    rows, _ = planted(n_rows=400, n_atoms=6, n_coordinates=10, noise=0.02, seed=3)
+    found = fit(rows, 6, 2, n_swaps=30).stability_
     assert found.distances.max() < 0.05
     assert found.between_halves < 0.05
     assert found.can_be_named.all()
-    assert found.n_shapes == 1200
+    assert found.n_shapes == 400
 
 
 def test_shapes_in_all_directions_have_no_true_dictionary():
@@ -160,7 +151,6 @@ def with_holes(Z):
 @pytest.mark.parametrize(
     ("make", "options", "n_shapes"),
     [
-        (lambda Z: [Z[:25], Z[25:]], {}, 60),
         (lambda Z: lambda: iter([Z[:25], Z[25:]]), {}, 60),
         (lambda Z: pytest.importorskip("dask.array").from_array(Z, chunks=(30, -1)), {}, 60),
         (with_holes, {}, 60),

@@ -53,49 +53,37 @@ def test_every_public_function_is_called_here():
     assert set(CALLS) == {name for name in sx.plotting.__all__ if name.startswith("plot_")}
 
 
-@pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("layout", [None, "constrained", "tight"])
-def test_pictures_are_drawn_on_the_given_axes_and_saved(name, layout, tmp_path):
+LAYOUTS = [(None, "png"), ("constrained", "svg"), ("tight", "pdf")]
+
+
+@pytest.mark.parametrize(("place", "name"), list(enumerate(CALLS)))
+def test_pictures_are_drawn_on_the_given_axes_or_the_current_ones_and_saved(place, name, tmp_path, monkeypatch):
     arguments, options = CALLS[name]
+    draw = getattr(sx.plotting, name)
     before = plt.get_fignums()
+    layout, ending = LAYOUTS[place % 3]
     whole = Figure(figsize=(3.4, 2.4), layout=layout)
     figure = whole.subfigures(1, 2)[1] if layout == "constrained" else whole
     ax = figure.subplots()
-    assert getattr(sx.plotting, name)(*arguments, ax=ax, **options) is ax
+    assert draw(*arguments, ax=ax, **options) is ax
     assert plt.get_fignums() == before
-    path = tmp_path / f"{name}.{ {None: 'png', 'constrained': 'svg', 'tight': 'pdf'}[layout] }"
+    path = tmp_path / f"{name}.{ending}"
     whole.savefig(path)
     assert path.stat().st_size > 1000
-    if path.suffix == ".svg":
+    if ending == "svg":
         ET.parse(path)
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_without_axes_the_current_ones_are_used(name):
-    arguments, options = CALLS[name]
-    before = plt.get_fignums()
     figure, (_, second) = plt.subplots(1, 2)
     try:
-        assert getattr(sx.plotting, name)(*arguments, **options) is second
+        assert draw(*arguments, **options) is second
         assert plt.get_fignums() == [*before, figure.number]
     finally:
         plt.close(figure)
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_axes_are_axes(name):
-    arguments, options = CALLS[name]
     with pytest.raises(TypeError, match="ax must be matplotlib Axes, or None for the current ones, got Figure"):
-        getattr(sx.plotting, name)(*arguments, ax=Figure(), **options)
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_missing_matplotlib_names_the_extra(name, monkeypatch):
+        draw(*arguments, ax=Figure(), **options)
     for module in [module for module in sys.modules if module.split(".")[0] == "matplotlib"]:
         monkeypatch.setitem(sys.modules, module, None)
-    arguments, options = CALLS[name]
     with pytest.raises(ImportError, match=r'needs matplotlib.*pip install "shapelex\[plot\]"'):
-        getattr(sx.plotting, name)(*arguments, **options)
+        draw(*arguments, **options)
 
 
 SHAPES = sx.ShapeSet(

@@ -103,6 +103,7 @@ def test_images_have_the_size_in_print(save_twice, ending, dpi):
             assert (image.mode, image.info["compression"]) == ("RGB", "tiff_lzw")
 
 
+@pytest.mark.thorough
 def test_postscript_has_truetype_fonts_and_mixes_transparent_colors_with_white(save_twice, caplog):
     content = save_twice("eps").read_text("latin-1")
     assert not caplog.records

@@ -198,9 +198,6 @@ def test_map_atoms_means_and_use_table_are_saved_as_svg(visit, column_page, tmp_
     assert "a lime whose name is much too long for a column of a table" in texts(table)
     assert view.save(view.page.locator("#use-tools").get_by_text("PNG"), tmp_path).read_bytes().startswith(b"\x89PNG")
 
-
-def test_names_of_columns_stay_text(visit, column_page):
-    view = visit(column_page)
     for label in ("Color dots by", "Group shapes by"):
         view.page.get_by_label(label).select_option(label="<b>=1+1</b>")
     add_filter(view, "<b>=1+1</b>", choose="-x")

@@ -28,15 +28,12 @@ def _surface(errors, n_dimensions=20):
     return ErrorSurface(rows, n_dimensions)
 
 
-@pytest.mark.parametrize(("n_atoms", "n_nonzero", "noise", "n_points"), [(6, 2, 0.05, 12), (7, 3, 0.02, 14)])
-def test_finds_the_dictionary_that_made_the_shapes(n_atoms, n_nonzero, noise, n_points):
-    X = _simulate(n_atoms, n_nonzero, noise, 50 * n_atoms, n_points)
-    sizes = range(n_atoms - 1, n_atoms + 3)
-    found = sx.suggest(X, sizes, range(1, n_nonzero + 2), random_state=0)
-    assert (found.n_atoms, found.n_nonzero) == (n_atoms, n_nonzero)
-    assert found.rmse < 1.2 * noise
-    assert found.stability.of(n_atoms) > 0.7
-    assert found.stability["n_atoms"].tolist() == list(sizes)
+def test_finds_the_dictionary_that_made_the_shapes():
+    found = sx.suggest(_simulate(6, 2, 0.05, 300, 12), [5, 6, 7, 8], [1, 2, 3], random_state=0)
+    assert (found.n_atoms, found.n_nonzero) == (6, 2)
+    assert found.rmse < 1.2 * 0.05
+    assert found.stability.of(6) > 0.7
+    assert found.stability["n_atoms"].tolist() == [5, 6, 7, 8]
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +58,7 @@ def test_default_search_refines_around_the_elbow(small, found):
     for words in "held out in turn", "one more would gain", "beyond 4 a further atom", "4 of 4 atoms are reproducible":
         assert words in str(found)
     assert "Order:" not in str(found)
-    one, more = (sx.suggest(small, [3, 4], [1, 2], random_state=0, n_jobs=n_jobs) for n_jobs in (1, None))
+    one, more = (sx.suggest(small, [4], [2], random_state=0, n_jobs=n_jobs) for n_jobs in (1, None))
     assert one.surface["rmse"].tolist() == more.surface["rmse"].tolist()
     assert one.stability["distance"].tolist() == more.stability["distance"].tolist()
 
@@ -178,7 +175,7 @@ def test_only_numbers_of_folds_without_groups_are_shuffled(small, slow):
     assert "shuffled" not in text
 
 
-@pytest.mark.parametrize("n_shapes", [3, 6, 29])
+@pytest.mark.parametrize("n_shapes", [3, 12])
 def test_few_shapes_allow_no_conclusions(small, n_shapes):
     found = sx.suggest(small[:n_shapes], random_state=0)
     assert found.reasons[0].startswith(f"Few shapes: {n_shapes} shapes are too few")

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import shapelex as sx
 from shapelex.exceptions import CollapsedShapeError, ParameterError
 from shapelex.sequences import curvature, encode_sequence, phase_velocity, posture_speed, register_sequence
-from shapelex.sequences.registration import follow_shifts
 
 SPACE = sx.Landmarks(24, closed=True)
 
@@ -29,19 +28,6 @@ def test_start_points_follow_whatever_they_were(shifts):
     # The outlines themselves are a path, so the best one is no longer.
     given = sx.distance(rows[1:], rows[:-1], space=SPACE)
     assert np.sum(steps**2) <= np.sum(given**2) + 0.2 * np.sum(found.distance_before**2)
-
-
-def test_shifts_against_all_paths():
-    generator = np.random.default_rng(0)
-    to_target, to_previous = generator.random((2, 4, 3))
-    starts = np.array([True, False, False, True])
-    found = follow_shifts(to_target, to_previous, starts)
-
-    def cost(path):
-        total = sum(to_target[t, s] for t, s in enumerate(path))
-        return total + sum(to_previous[t, (path[t] - path[t - 1]) % 3] for t in (1, 2))
-
-    assert cost(found) == pytest.approx(min(cost(path) for path in np.ndindex(3, 3, 3, 3)))
 
 
 def test_slippage_and_what_register_returns():

@@ -202,15 +202,6 @@ def test_summary(worms):
         assert words in sx.ShapeSet(rows, worms.space, missing="allow").summary()
 
 
-@given(stacks(n_shapes=3))
-def test_sets_of_any_space(stack):
-    space, Z = stack
-    shapes = sx.ShapeSet(Z, space)
-    assert repr(space) in shapes.summary()
-    np.testing.assert_array_equal(sx.mean_shape(shapes), sx.mean_shape(Z, space=space))
-    np.testing.assert_array_equal(space.preshape(shapes), space.preshape(Z))
-
-
 def test_summary_shows_all_notes_but_those_of_many_records():
     notes = [f"left out: record {n}" for n in range(9)] + [f"remark {n}" for n in range(9)]
     lines = sx.ShapeSet([[0, 1, 1j]] * 3, notes=notes).summary().splitlines()

@@ -167,15 +167,6 @@ def test_parts_of_a_map_are_copies(tmp_path):
     assert (sx.ShapeSet(private)[4] == 7).all()
 
 
-def test_two_sets_over_the_same_shapes_are_read_in_any_order(store):
-    X = make_shapes()
-    first = sx.ShapeSet(store(X))
-    second = first.replace(space=sx.BSpline(6))
-    for start in range(0, 50, 9):
-        for stored in (first, second, first):
-            np.testing.assert_array_equal(stored[start : start + 9].configurations, X[start : start + 9])
-
-
 @pytest.mark.parametrize(("value", "missing"), [(np.nan, "error"), (np.inf, "error"), (np.inf, "allow")])
 def test_coordinates_that_are_not_finite_are_refused_when_they_are_read(store, value, missing):
     X = make_shapes()

@@ -51,24 +51,8 @@ class TestProduct:
         with pytest.raises(ShapeInputError, match=r"Z and W must have the same number of shapes.*4 and 3"):
             space.inner(Z, Z[:3])
 
-    def test_norm_is_safe_from_overflow(self):
-        z = np.array([0, 1, 1j])
-        for scale in (1e-300, 1e-170, 1e170, 1e300):
-            np.testing.assert_allclose(sx.Landmarks(3).norm(scale * z) / scale, np.sqrt(2), rtol=1e-15)
-            np.testing.assert_allclose(
-                sx.Landmarks(3).preshape(scale * z), sx.Landmarks(3).preshape(z), rtol=0, atol=1e-15
-            )
-
 
 class TestPreshape:
-    @given(strategies.stacks(), strategies.phases, strategies.sizes, strategies.offsets)
-    def test_forgets_translation_and_scale(self, stack, phase, size, offset):
-        space, Z = stack
-        shift = space.shift
-        moved = size * (phase * Z + offset * shift)
-        tolerance = 1e-12 * (1 + abs(offset) * space.norm(shift + 0j) / space.norm(space.centered(Z)).min())
-        np.testing.assert_allclose(space.preshape(moved), phase * space.preshape(Z), rtol=0, atol=10 * tolerance)
-
     @given(strategies.stacks())
     def test_is_centered_and_of_norm_one(self, stack):
         space, Z = stack
@@ -114,21 +98,19 @@ class TestWhitening:
         np.testing.assert_allclose(space.unwhiten(rows), centered, atol=1e-11)
         np.testing.assert_allclose(space.whitened_preshapes(Z), space.whiten(space.preshape(Z)), atol=1e-12)
 
-    @pytest.mark.parametrize(
-        "name", ["centered", "preshape", "whiten", "unwhiten", "norm", "center", "whitened_preshapes"]
-    )
-    def test_stacks_and_precision(self, space, rng, name):
-        method = getattr(space, name)
+    def test_stacks_and_precision(self, space, rng):
         Z = rng.normal(size=(3, space.n_coordinates)) + 1j
-        before, expected = Z.copy(), method(Z)
-        one = method(Z[1])
-        np.testing.assert_allclose(one[0] if name == "whitened_preshapes" else one, expected[1], rtol=1e-12, atol=1e-14)
-        assert expected.flags.c_contiguous
-        expected[...] = 0
-        np.testing.assert_array_equal(Z, before)
-        single = method(Z.astype(np.complex64))
-        assert single.dtype == (np.float32 if name == "norm" else np.complex64)
-        np.testing.assert_allclose(single, method(Z), rtol=1e-4, atol=1e-4)
+        for name in ("centered", "preshape", "whiten", "unwhiten", "norm", "center", "whitened_preshapes"):
+            method = getattr(space, name)
+            before, expected = Z.copy(), method(Z)
+            one = method(Z[1])[0] if name == "whitened_preshapes" else method(Z[1])
+            np.testing.assert_allclose(one, expected[1], rtol=1e-12, atol=1e-14)
+            assert expected.flags.c_contiguous
+            expected[...] = 0
+            np.testing.assert_array_equal(Z, before)
+            single = method(Z.astype(np.complex64))
+            assert single.dtype == (np.float32 if name == "norm" else np.complex64)
+            np.testing.assert_allclose(single, method(Z), rtol=1e-4, atol=1e-4)
 
 
 class TestCurves:
@@ -194,13 +176,6 @@ class TestCurves:
         fitted = sx.BSpline(8).fit(circle)
         assert fitted.dtype == np.complex64
         np.testing.assert_allclose(np.abs(sx.BSpline(8).sample(fitted, t[::50]) - 2000), 3, atol=0.02)
-
-    def test_fit_far_away_keeps_the_form(self):
-        space = sx.HermiteSpline(6)
-        z = strategies.random_configurations(space, 1, 20)[0]
-        t = space.parameters(80)
-        far = space.fit(space.sample(z, t) + 1e9 * (np.pi + 1j), t)
-        np.testing.assert_allclose(far - 1e9 * (np.pi + 1j) * space.shift, z, atol=2e-6)
 
     def test_fits_of_many_curves_agree_with_single_ones(self, rng):
         space = sx.HermiteSpline(4, closed=True)
@@ -279,16 +254,11 @@ class TestValues:
     def test_pickle(self):
         for space in (sx.Landmarks(4), sx.BSpline(5), sx.HermiteSpline(4, closed=True), custom_space()):
             _ = space.gram
-            for copied in (pickle.loads(pickle.dumps(space)), copy.deepcopy(space)):
+            for copied in (space, pickle.loads(pickle.dumps(space)), copy.deepcopy(space)):
                 assert copied == space
                 np.testing.assert_array_equal(copied.gram, space.gram)
                 assert not copied.gram.flags.writeable
                 assert not copied.shift.flags.writeable
-
-    def test_arrays_are_read_only(self, space):
-        for array in (space.gram, space.shift):
-            with pytest.raises(ValueError, match="read-only"):
-                array[0] = 7
 
     @pytest.mark.parametrize(
         ("make", "error", "message"),

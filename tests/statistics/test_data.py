@@ -17,7 +17,7 @@ from shapelex.statistics.permutations import (
     p_values,
     remark_on_count,
 )
-from tests.conftest import custom_space
+from tests.conftest import custom_space, in_each_product
 from tests.statistics.conftest import make_shapes, mirrored_faces
 
 
@@ -31,6 +31,7 @@ def aligned(X, **data):
     return read_input(X, data).use({})
 
 
+@in_each_product
 def test_rows_are_the_mean_plus_tangent_vectors(space, rng):
     mean = rng.normal(size=(space.n_coordinates, 2)) @ [1, 1j]
     noise = rng.normal(size=(10, space.n_coordinates, 2)) @ [1, 1j]
@@ -45,21 +46,6 @@ def test_rows_are_the_mean_plus_tangent_vectors(space, rng):
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), full, atol=1e-12)
     back = found.to_configurations(found.coordinates)
     np.testing.assert_allclose(space.inner(back, back).real, (found.coordinates**2).sum(axis=1), atol=1e-12)
-
-
-def test_rows_left_out_are_named(rng):
-    X = random_shapes(rng).copy()
-    X[3, 2] = np.nan
-    shapes = sx.ShapeSet(X, labels=["a"] * 11 + [""], missing="allow", metadata={"age": [1.0] * 5 + [np.nan] * 7})
-    given = read_input(shapes)
-    assert given.use({}).dropped == {3: "missing landmarks"}
-    used = given.use({"label": given.columns["label"]})
-    assert used.dropped == {3: "missing landmarks", 11: "no label"}
-    assert used.remarks == ("2 of 12 shapes left out: missing landmarks in row 3; no label in row 11.",)
-    assert used.rows.tolist() == [row for row in range(12) if row not in (3, 11)]
-    assert len(used.coordinates) == len(used.table) == 10
-    with pytest.raises(ValueError, match="all 12 shapes miss something"):
-        given.use({"none": pd.Series([None] * 12)})
 
 
 def test_columns_come_from_the_set_and_the_table(rng):

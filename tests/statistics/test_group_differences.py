@@ -14,7 +14,6 @@ from shapelex import statistics as st
 from shapelex.exceptions import CodesError
 from shapelex.statistics.grouping import group_units
 from shapelex.statistics.local_differences import permuted_traces
-from tests.statistics.conftest import make_shapes
 from tests.strategies import seeds
 
 
@@ -234,6 +233,7 @@ def test_differences_within_strata_are_those_of_least_squares():
             assert row["difference"] == pytest.approx(max(means.values()) - min(means.values()))
 
 
+@pytest.mark.thorough
 def test_intervals_hold_the_difference_about_as_often_as_they_say():
     """Of 100 simulated differences of known size, intervals of 90 % hold 80 to 98."""
     n_held = 0
@@ -317,19 +317,6 @@ N = 24
 COLUMNS = {"group": np.array(["a", "b"])[np.arange(N) % 2], "x": np.random.default_rng(0).normal(size=N)}
 
 
-def numbers_of_shapes(Z):
-    shapes = sx.ShapeSet(Z, sx.BSpline(6))
-    found = st.mean_test(shapes[::2], shapes[1::2], permutations=9, bootstrap=0)
-    local = st.local_test(shapes, COLUMNS["group"], permutations=19)
-    return [
-        *st.shape_lm("shape ~ x + group", shapes, COLUMNS, permutations=19).table.to_numpy(dtype=float).ravel(),
-        *(number for one in found.tests for number in (one.statistic, one.P)),
-        found.distance,
-        *local.statistic,
-        *local.P,
-    ]
-
-
 def numbers_of_codes(weights):
     space = sx.Landmarks(7)
     model = type("Model", (), {})()
@@ -342,15 +329,6 @@ def numbers_of_codes(weights):
         *np.linalg.norm(atoms.mean_weights, axis=1),
         *(number for table in tables for number in table.select_dtypes("number").to_numpy(dtype=float).ravel()),
     ]
-
-
-@given(seeds)
-def test_poses_and_sizes_of_shapes(seed):
-    rng = np.random.default_rng(seed)
-    Z = make_shapes(rng, N, effect=0.1).configurations
-    factors = rng.uniform(0.1, 9, size=(N, 1)) * np.exp(1j * rng.uniform(0, 7, size=(N, 1)))
-    moved = factors * Z + rng.normal(size=(N, 2)) @ np.array([[1], [1j]])
-    np.testing.assert_allclose(numbers_of_shapes(moved), numbers_of_shapes(Z), rtol=1e-6, atol=1e-12)
 
 
 @given(seeds)

@@ -161,6 +161,7 @@ def test_what_varies_within_units_is_refused_and_old_names_are_told():
             function("shape ~ treatment", cells, blocks="image")
 
 
+@pytest.mark.thorough
 def test_without_effect_tests_on_units_reject_one_in_twenty_and_tests_on_shapes_many():
     def rejects(seed, **options):
         fit = st.shape_lm("shape ~ treatment", make_cells(seed), permutations=199, **options)

@@ -47,11 +47,6 @@ class TestPairs:
         np.testing.assert_allclose(np.sort(st.pairwise(fit, correction="holm").table["P_corrected"]), in_order)
         draw(pairs)
 
-    def test_means_are_predictions_at_average_covariates(self, shapes):
-        fit = st.shape_lm("shape ~ x + group", shapes, permutations=9)
-        predicted = fit.predict({"x": np.mean(shapes.metadata["x"]), "group": ["a", "b", "c"]}, n_bootstrap=0)
-        np.testing.assert_allclose(st.pairwise(fit, "group").vectors, predicted.shapes, atol=1e-12)
-
     def test_slopes_are_those_of_each_group(self, shapes):
         fit = st.shape_lm("shape ~ x * group", shapes, permutations=19)
         slopes = st.pairwise(fit, "group", covariate="x", null="shape ~ x + group")

@@ -21,6 +21,7 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
     Small functions that several kernels share have ``forceinline=True``: a process keeps only the first of the compiled
     functions of one name that it loads, and each of them is optimized beside its caller, so it may round differently.
+    Arrays are copied by loops: with ``a[:n] = b``, numba compiles its message about lengths that differ, for 2 seconds.
     """
 
     def compiled(function: Callable[..., Any]) -> Any:

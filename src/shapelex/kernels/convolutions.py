@@ -59,7 +59,8 @@ def convolve_batch(signals, margins, closed, dilations, kernels, thresholds, slo
                 else:
                     n_inside = n_samples - 2 * margins[s]
                     n_responses = n_inside - 8 * step
-                    padded[:n_inside] = signal[margins[s] : margins[s] + n_inside]
+                    for i in range(n_inside):
+                        padded[i] = signal[margins[s] + i]
                 others[:n_responses] = zero
                 for tap in range(9):
                     shifted = padded[tap * step :]

@@ -190,7 +190,8 @@ def enumerate_lane(gram, independent, margin, size, tree, out):
     best[LANE:] = 0
     n_visited = 0
     has_skipped = False
-    depth = 0
+    # A literal integer would compile the functions that take it once more.
+    depth: Any = np.int64(0)
     following[0] = 0
     while depth >= 0:
         atom = following[depth]
@@ -417,7 +418,9 @@ def all_errors_batch(correlations, gram, limits, size, out_squares):
     for first in range(0, n_rows, LANE):
         n_here = read_lane(correlations, first, tree)
         enumerate_lane(gram, limits.independent, limits.independent, size, tree, squares)
-        out_squares[first : first + n_here] = squares[:, :n_here].T
+        for s in range(n_here):
+            for i in range(n_supports):
+                out_squares[first + s, i] = squares[i, s]
 
 
 @kernel()
@@ -448,8 +451,9 @@ def step_lattice(cost, switch_cost, size, starts, below, least, source):
     """
     first = starts[size]
     least[:first] = np.inf
-    least[first:] = cost
-    source[first:] = np.arange(len(cost))
+    for i in range(len(cost)):
+        least[first + i] = cost[i]
+        source[first + i] = i
     for level in range(size, 0, -1):
         for s in range(starts[level], starts[level + 1]):
             value = least[s]
@@ -497,6 +501,7 @@ def advance_batch(squares, switch_costs, starts, below, cost, out_pointers):
     source = np.empty(starts[size + 1], dtype=np.int64)
     for t in range(len(squares)):
         step_lattice(cost, switch_costs[t], size, starts, below, least, source)
-        cost[:] = least[first:] + squares[t]
+        for i in range(len(cost)):
+            cost[i] = least[first + i] + squares[t, i]
+            out_pointers[t, i] = source[first + i]
         cost -= cost.min()
-        out_pointers[t] = source[first:]

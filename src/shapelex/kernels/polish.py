@@ -88,8 +88,10 @@ def add_atom(gram, size, place, atom, independent, exchange):
     width = gram.shape[2]
     # What the other atoms leave of the Gram row of the new one.
     new = combined[place]
-    new[:, :width] = gram[atom]
     new[:, width:] = 0
+    for part in range(2):
+        for j in range(width):
+            new[part, j] = gram[atom, part, j]
     new[0, width + place] = 1
     # From rows of the Gram matrix itself: in single precision it is not Hermitian to the digits that count here.
     for q in range(size):
@@ -215,7 +217,8 @@ def exchange_atoms(correlations, gram, atom_norms2, limits, size, verified, work
         now = 1 - sum_of_squares(chosen.target, n_chosen)
         if turn > 0 and not now < left - 16 * DOUBLE_EPS:
             break
-        verified[:size] = support[:size]
+        for level in range(size):
+            verified[level] = support[level]
         is_better = turn > 0
         # Updates without visible drift have seen all exchanges of this support.
         has_seen_all = is_done and abs(now - promised) <= limits.unsure
@@ -249,7 +252,8 @@ def drop_cheapest(width, size, exchange):
         if cost < lowest:
             lowest = cost
             cheapest = p
-    exchange.support[cheapest : size - 1] = exchange.support[cheapest + 1 : size]
+    for level in range(cheapest, size - 1):
+        exchange.support[level] = exchange.support[level + 1]
 
 
 @kernel()

@@ -35,9 +35,9 @@ def tile_gram(gram):
     tiled = aligned_like(n_atoms * n_tiles * 2 * tile, gram).reshape((n_atoms, n_tiles, 2, tile))
     tiled[:] = 0
     for p in range(n_atoms):
-        for t in range(n_tiles):
-            columns = gram[p, :, t * tile : min((t + 1) * tile, n_atoms)]
-            tiled[p, t, :, : columns.shape[1]] = columns
+        for part in range(2):
+            for j in range(n_atoms):
+                tiled[p, j // tile, part, j % tile] = gram[p, part, j]
     return tiled.reshape((n_atoms, n_tiles * 2 * tile))
 
 
@@ -250,7 +250,8 @@ def search(
             if is_new:
                 child = new + n_new
                 if child != best:
-                    states[child] = states[best]
+                    for i in range(states.shape[1]):
+                        states[child, i] = states[best, i]
                     copy_history(level, ints, floats, best, child)
                 place = level * beam_width + n_new
                 gains[child] = gains[best] + write_step(level, atom, place, states, ints, floats, child)

@@ -94,7 +94,10 @@ def reconstruct_batch(support, coefs, atoms, out_rows):
     """
     # i times the atoms, see above.
     turned = np.empty_like(atoms)
-    turned[:, 0::2], turned[:, 1::2] = -atoms[:, 1::2], atoms[:, 0::2]
+    for j in range(atoms.shape[0]):
+        for n in range(0, atoms.shape[1], 2):
+            turned[j, n] = -atoms[j, n + 1]
+            turned[j, n + 1] = atoms[j, n]
     out_rows[:] = 0
     for k in range(support.shape[0]):
         # Rows of arrays are indexed, not taken out: a view a step costs more than the sum of a short one.
