@@ -160,7 +160,7 @@ def test_figures_by_their_end_say_what_made_them(ready, name, suffix):
 
 
 def test_progress_of_suggest_is_written_where_there_is_no_terminal(ready, monkeypatch):
-    monkeypatch.setattr("shapelex.cli.suggest.LINE_SECONDS", 0.0)
+    monkeypatch.setattr("shapelex.cli.compare.LINE_SECONDS", 0.0)
     command = "suggest shapes.npz --n-atoms 2,3 --n-nonzero 1 --cv 2 --no-stability"
     lines = run(command).stderr.splitlines()
     assert lines[0] == "shapelex: trying sizes: 1 of about 4 dictionaries, 2 atoms, 1 per shape"

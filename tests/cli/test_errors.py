@@ -16,10 +16,9 @@ from typer.testing import CliRunner
 import shapelex as sx
 from shapelex import exceptions
 from shapelex._messages import format_option, marked_text, parameter, without_marks
-from shapelex.cli.app import app
-from shapelex.cli.errors import CommandError, GuardedGroup, describe
-from shapelex.cli.option_names import OptionNames
-from shapelex.cli.screen import Screen
+from shapelex.cli.app import GuardedGroup, app
+from shapelex.cli.errors import CommandError, OptionNames, describe
+from shapelex.cli.run import Run
 from shapelex.exceptions import ParameterError, ShapeFileError, reason_of
 from tests.cli.conftest import error_of, run
 
@@ -89,7 +88,7 @@ def test_bar_follows_the_log_and_leaves_it_as_it_was(capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     logger = logging.getLogger("shapelex")
     before = (logger.level, list(logger.handlers))
-    with Screen().progress("working") as tell:
+    with Run().progress("working") as tell:
         tell(0.5, "half of it")
         logger.debug("restart 1/1, iteration 3/9, RMSE 0.0246, best 0.02")
     assert (logger.level, logger.handlers) == before
@@ -333,13 +332,13 @@ REFUSED = [
     ("classify shapes.npz --by species", 1, None, "'species', which is not a column of the shapes: they have id"),
     ("classify shapes.npz --unit garden", 1, "--unit", "names 'garden', which is not a column"),
     ("classify shapes.npz --by id", 1, None, "fewer than 2 classes have 5 shapes or more"),
-    ("classify shapes.npz -o c.csv", 2, "-o", "a classifier ends in .npz, got c.csv"),
+    ("classify shapes.npz -o c.csv", 2, "-o", "c.csv must end in .npz"),
     ("classify shapes.npz --no-test", 2, "--no-test", "needs -o"),
     ("classify shapes.npz --no-test -o c.npz --tested t.csv", 2, "--no-test", "leaves nothing for"),
     ("classify shapes.npz --tested shapes.npz", 2, "--tested", "must end in .csv"),
     ("classify shapes.npz --tested a.csv --misclassified a.csv", 2, "--misclassified", "is the path of"),
     ("classify shapes.npz shapes.npz", 2, "-o", "needs a table to write the predictions to"),
-    ("classify shapes.npz shapes.npz -o p.csv", 1, None, "is a set of shapes, no classifier"),
+    ("classify shapes.npz shapes.npz -o p.csv", 1, None, "no model: the model that classify wrote comes first"),
     ("classify shapes.npz shapes.npz -o p.csv --by label", 2, "--by", "works without NEW only"),
     ("classify . shapes.npz -o p.csv", 1, None, "shapelex: "),
     (f"test specimens.npz {FEW}", 2, "--by", "give the column of the groups"),

@@ -1,17 +1,13 @@
 """``shapelex info``: what a file holds."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from shapelex.cli.command import command
 from shapelex.cli.errors import CommandError
-from shapelex.cli.figures import FIGURE_SUFFIXES
-from shapelex.cli.json_report import current_report
-from shapelex.cli.options import JsonOption
-from shapelex.cli.screen import Screen
-from shapelex.cli.shapes import read_complete_shapes
-from shapelex.cli.stored import open_if_large
+from shapelex.cli.outputs import FIGURE_SUFFIXES
+from shapelex.cli.run import Run
+from shapelex.cli.shapes import open_or_read
 from shapelex.exceptions import ShapeFileError
 
 if TYPE_CHECKING:
@@ -22,45 +18,46 @@ _DRAWINGS = {".html": "page", ".htm": "page", **dict.fromkeys(FIGURE_SUFFIXES, "
 _IMAGES = (".png", ".tif", ".tiff")
 
 
-def info(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Shapes, a model, codes, a page or a figure.")],
-    as_json: JsonOption = False,
-) -> None:
+@command()
+def info(run: Run, file: str) -> dict[str, Any]:
     """Describe a file (shapes of any kind, a model, codes, a page or a figure) and how it was made.
 
     Example: shapelex info model.npz
+
+    Options
+    -------
+    file : Shapes, a model, codes, a page or a figure.
     """
     from shapelex.files.archive import read_header
     from shapelex.files.atomic import recover
     from shapelex.files.provenance import read_run, zarr_attributes
 
-    screen = Screen(as_json=as_json)
     path = Path(file)
     recover(path)
-    current_report().note_inputs([path])
+    run.reads(path)
     header = read_header(path) if path.is_file() else zarr_attributes(path)
     describe = {"shapelex model": _describe_model, "shapelex codes": _describe_codes}.get(
         str(header.get("format", "")), _describe_shapes
     )
     try:
-        run: dict[str, Any] = read_run(path) if path.exists() else {}
+        record: dict[str, Any] = read_run(path) if path.exists() else {}
     except ShapeFileError:
-        run = {}
-    lines, facts = _describe_drawing(path, run) or _describe_table(path) or describe(file, screen)
-    screen.say("\n".join(lines))
-    if run:
-        screen.say(f"made by: {run['command']}")
-    screen.show({**facts, "command": run.get("command")})
+        record = {}
+    lines, facts = _describe_drawing(path, record) or _describe_table(path) or describe(run, file)
+    run.say("\n".join(lines))
+    if record:
+        run.say(f"made by: {record['command']}")
+    return {**facts, "command": record.get("command")}
 
 
-def _describe_drawing(path: Path, run: dict[str, Any]) -> tuple[list[str], dict[str, Any]] | None:
+def _describe_drawing(path: Path, record: dict[str, Any]) -> tuple[list[str], dict[str, Any]] | None:
     """Describe a page or a figure of ours; None where the file is something else, such as an image of masks."""
     kind = _DRAWINGS.get(path.suffix.lower())
     if kind is None or not path.is_file():
         return None
-    if run:
-        lines = [f"{kind} for the eye, no shapes", *(f"made before it: {command}" for command in run["earlier"])]
-        return lines, {"holds": kind, "earlier": run["earlier"]}
+    if record:
+        lines = [f"{kind} for the eye, no shapes", *(f"made before it: {earlier}" for earlier in record["earlier"])]
+        return lines, {"holds": kind, "earlier": record["earlier"]}
     if path.suffix.lower() in _IMAGES:
         return None
     raise CommandError(
@@ -69,7 +66,7 @@ def _describe_drawing(path: Path, run: dict[str, Any]) -> tuple[list[str], dict[
     )
 
 
-def _describe_model(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
+def _describe_model(_: Run, file: str) -> tuple[list[str], dict[str, Any]]:
     """Describe a model by its file alone: the estimator itself would need scikit-learn and numba."""
     from shapelex.exceptions import ModelFileError, reason_of
     from shapelex.files.archive import preparation_of_header
@@ -128,7 +125,7 @@ def _describe_fit(model: "Model") -> tuple[list[str], dict[str, Any]]:
     return [], {}
 
 
-def _describe_codes(file: str, _: Screen) -> tuple[list[str], dict[str, Any]]:
+def _describe_codes(_: Run, file: str) -> tuple[list[str], dict[str, Any]]:
     from shapelex.files.code_files import describe_codes
 
     shape, n_atoms, errors = describe_codes(Path(file))
@@ -158,11 +155,10 @@ def _describe_table(path: Path) -> tuple[list[str], dict[str, Any]] | None:
     return lines, {"holds": "codes", "n_shapes": errors.size, "rmse": rmse}
 
 
-def _describe_shapes(file: str, screen: Screen) -> tuple[list[str], dict[str, Any]]:
+def _describe_shapes(run: Run, file: str) -> tuple[list[str], dict[str, Any]]:
     from shapelex.shapes.summary import Summary
 
-    stored = open_if_large(file)
-    shapes: Any = stored or read_complete_shapes(file, screen, missing="allow")
+    shapes = open_or_read(run, file)
     summary = Summary(shapes)
     labels = sorted(summary.labels) if summary.labels else None
     facts = {"holds": "shapes", "n_shapes": len(shapes), "space": repr(shapes.space), "closed": shapes.closed,

@@ -2,21 +2,15 @@
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from shapelex.cli.json_report import current_report
-from shapelex.cli.options import JsonOption
+from shapelex.cli.command import command
 from shapelex.cli.outputs import options_apart, output_paths
-from shapelex.cli.screen import Screen
+from shapelex.cli.run import Run
 
 
-def replay(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Any file that a command of shapelex wrote.")],
-    everything: Annotated[bool, typer.Option("--all", help="Also print the commands before it, in order.")] = False,
-    as_json: JsonOption = False,
-) -> None:
+@command()
+def replay(run: Run, file: Path, *, all: bool = False) -> dict[str, Any]:  # noqa: A002 -- named like the option
     """Print the command that made a file, and whether the inputs of that command are unchanged.
 
     Paths are recorded as they were typed, so run replay in the folder where the command was typed. Inputs are compared
@@ -24,25 +18,29 @@ def replay(
     the inputs of the earlier commands are compared too, where the files that they wrote still exist.
 
     Example: shapelex replay model.npz
+
+    Options
+    -------
+    file : Any file that a command of shapelex wrote.
+    all : Also print the commands before it, in order.
     """
     from shapelex.files.provenance import read_run
 
-    current_report().note_inputs([file])
-    run = read_run(file)
-    states = _states(run)
-    all_states = _with_earlier(states) if everything else states
-    screen = Screen(as_json=as_json)
-    for command in [*(run["earlier"] if everything else []), run["command"]]:
-        screen.say(command)
+    run.reads(file)
+    record = read_run(file)
+    states = _states(record)
+    all_states = _with_earlier(states) if all else states
+    for words in [*(record["earlier"] if all else []), record["command"]]:
+        run.say(words)
     for path, state in all_states.items():
         how = " in metadata, names and sizes" if state == "unchanged" and path.rstrip("/").endswith(".zarr") else ""
-        screen.say(f"# input {path if path.isprintable() else repr(path)}: {state}{how}")
-    if "inputs" not in run:
-        screen.say("# inputs: not recorded")
-    facts = {**run, "inputs": [{**one, "state": states[one["path"]]} for one in run.get("inputs", [])]}
-    if everything:
+        run.say(f"# input {path if path.isprintable() else repr(path)}: {state}{how}")
+    if "inputs" not in record:
+        run.say("# inputs: not recorded")
+    facts = {**record, "inputs": [{**one, "state": states[one["path"]]} for one in record.get("inputs", [])]}
+    if all:
         facts["earlier_inputs"] = {path: state for path, state in all_states.items() if path not in states}
-    screen.show(facts)
+    return facts
 
 
 def _words(command: str) -> list[str]:

@@ -53,8 +53,8 @@ def _tell_import(step: Step) -> Told:
     if facts.get("preparation"):
         kind = "closed" if facts.get("closed") else "open"
         parts.append(f"as {kind} configurations in {facts['space']} ({facts['preparation']})")
-    elif settings.get("points"):
-        parts.append(f"with {settings['points']} points each")
+    elif settings.get("n_points"):
+        parts.append(f"with {settings['n_points']} points each")
     sentences = [" ".join(parts) + "."]
     if settings.get("exclude"):
         sentences.append(f"Shapes named in {settings['exclude']} were excluded.")
@@ -81,8 +81,9 @@ def _tell_learn(step: Step) -> Told:
     error = step.facts.get("rmse")
     told = f" (root mean squared full Procrustes error {100 * float(error):.2f} %)" if error is not None else ""
     return (
-        f"A dictionary of {settings.get('atoms', '?')} atoms was learned from {settings.get('shapes', 'the shapes')}, "
-        f"with at most {settings.get('nonzero', '?')} atoms per shape and seed {settings.get('seed', '?')}{told}."
+        f"A dictionary of {settings.get('n_atoms', '?')} atoms was learned from {settings.get('shapes', 'the shapes')},"
+        f" with at most {settings.get('n_nonzero', '?')} atoms per shape and seed "
+        f"{settings.get('random_state', '?')}{told}."
     ), (PAPER,)
 
 
@@ -111,7 +112,7 @@ def _tell_test(step: Step) -> Told:
     sentences = [
         "Shapes were aligned to their partial Procrustes mean at unit centroid size and projected into its tangent "
         f"space. {used}The model {formula} was tested by Procrustes analysis of variance with {permutations} random "
-        f"residual permutations{exchanged} (seed {settings.get('seed', '?')})."
+        f"residual permutations{exchanged} (seed {settings.get('random_state', '?')})."
     ]
     cited = [_GOODALL, _RRPP]
     if by is not None:
@@ -153,7 +154,8 @@ def _tell_classify(step: Step) -> Told:
     by = facts.get("by") or settings.get("by") or "label"
     sentences = [
         f"A classifier was learned to tell {classes} of {by} apart from {count} of {settings.get('shapes', 'a set')} "
-        f"(seed {settings.get('seed', '?')}); it multiplies powers of the class probabilities of several methods."
+        f"(seed {settings.get('random_state', '?')}); it multiplies powers of the class probabilities of several "
+        "methods."
     ]
     if facts.get("methods"):
         listed = ", ".join(f"{name} ({exponent:.2f})" for name, exponent in facts["methods"].items())

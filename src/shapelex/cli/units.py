@@ -1,26 +1,12 @@
 """The option ``--unit``: which shapes are not independent of each other."""
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
-
-from shapelex.cli.json_report import current_report
-from shapelex.cli.screen import Screen
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shapelex.cli.run import Run
     from shapelex.shapes import ShapeSet
     from shapelex.shapes.study import Units
-
-UnitOption = Annotated[
-    str | None,
-    typer.Option(
-        "--unit",
-        metavar="COLUMN|none",
-        help="Column of what is independent, such as animal, or none. By default time series, else images or files.",
-        show_default=False,
-    ),
-]
 
 
 def unit_of(option: str | None) -> str | None:
@@ -28,13 +14,11 @@ def unit_of(option: str | None) -> str | None:
     return "auto" if option is None else None if option == "none" else option
 
 
-def say_units(shapes: "ShapeSet", option: str | None, screen: Screen) -> "Units | None":
+def say_units(run: "Run", shapes: "ShapeSet", option: str | None) -> "Units | None":
     """Find the units of a set, and say what they are."""
     units = shapes.units(unit_of(option))
     if units is not None:
-        note = f"{units}; --unit none treats shapes as independent."
-        current_report().note_remarks([note])
-        screen.say(f"note: {note}")
+        run.note(f"{units}; --unit none treats shapes as independent.")
     return units
 
 

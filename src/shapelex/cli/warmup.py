@@ -3,8 +3,9 @@
 import time
 from typing import TYPE_CHECKING
 
-from shapelex.cli.options import JsonOption, QuietOption
-from shapelex.cli.screen import Screen, Tell
+from shapelex.cli.command import command
+from shapelex.cli.run import Run
+from shapelex.cli.terminal import Tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,20 +15,20 @@ if TYPE_CHECKING:
 _CODERS = ("exact", "beam", "ormp", "omp")
 
 
-def warmup(quiet: QuietOption = False, as_json: JsonOption = False) -> None:
+@command()
+def warmup(run: Run) -> dict[str, float]:
     """Precompile the numerical kernels and store them on disk; takes a minute or two, only once.
 
     Example: shapelex warmup
     """
     import numpy as np
 
-    screen = Screen(quiet, as_json)
     start = time.perf_counter()
-    with screen.progress("compiling") as tell:
+    with run.progress("compiling") as tell:
         precompile([np.complex128, np.complex64], tell)
     seconds = time.perf_counter() - start
-    screen.say(f"ready, after {seconds:.0f} s")
-    screen.show({"seconds": seconds})
+    run.say(f"ready, after {seconds:.0f} s")
+    return {"seconds": seconds}
 
 
 def precompile(dtypes: "Sequence[type[np.complexfloating]]", tell: Tell = lambda done, text: None) -> None:  # noqa: ARG005
