@@ -90,6 +90,7 @@ class GuardedGroup(TyperGroup):
                 try:
                     with begin_run(run):
                         value = super().invoke(ctx)
+                        run.results = run.work()
                 except (typer.Exit, typer.Abort, BrokenPipeError):
                     raise
                 except BaseException as error:
@@ -101,7 +102,7 @@ class GuardedGroup(TyperGroup):
         except (Exception, KeyboardInterrupt) as error:
             is_usage = isinstance(error, UsageError)
             if is_usage:
-                make_printable(error)
+                make_printable(error, run.context)
             if (is_usage and not as_json) or (shared.debug and isinstance(error, Exception)):
                 raise
             failure = describe(error, self._options(ctx), run.command)

@@ -8,7 +8,7 @@ import typer
 from shapelex.cli.command import Table, command
 from shapelex.cli.errors import CommandError
 from shapelex.cli.run import Run
-from shapelex.cli.shapes import load_model, read_complete_shapes, read_shapes_for, refuse_incomplete
+from shapelex.cli.shapes import load_model, read_shapes, read_shapes_for, refuse_incomplete
 from shapelex.cli.units import say_units
 from shapelex.exceptions import ShapelexError
 
@@ -129,7 +129,7 @@ def _read_classes(run: Run, path: str, by: str | None) -> "tuple[ShapeSet, np.nd
     """Read shapes that have a class, and their classes."""
     import numpy as np
 
-    found = read_complete_shapes(run, path)
+    found = read_shapes(run, path)
     refuse_incomplete(found, path, "a classifier takes complete shapes only")
     by = by or found.study.get("group", "label")
     found = found.replace(roles={**found.roles, "group": by})

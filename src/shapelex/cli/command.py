@@ -4,7 +4,7 @@ import inspect
 import re
 from collections.abc import Callable
 from enum import Enum, StrEnum
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -57,6 +57,8 @@ _DEFAULT = re.compile(r"\s*\[default: ([^]]+)\]$")
 def command(*groups: str) -> Callable[[Callable[..., Any]], Callable[..., None]]:
     """Make a command of a function, whose first parameter is the run, and which returns its results.
 
+    When the arguments are read, the run knows them and what to do: it begins when the parser has finished.
+
     Positional parameters are arguments, keyword parameters options; the section "Options" of the docstring, or of the
     one below, explains them. `groups` names those of all commands that the function leaves to the run.
 
@@ -98,7 +100,7 @@ def command(*groups: str) -> Callable[[Callable[..., Any]], Callable[..., None]]
                 if values[name] is not None:
                     run.outputs.claim(values[name], _option_of(name), kind)
             run.take_options(**shared)
-            run.results = function(run, **values)
+            run.work = partial(function, run, **values)
 
         parameters = [_declare(one, explained) for one in [*own, *(shared[name] for name in wanted)]]
         run_command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -163,6 +165,11 @@ def _complete_format(typed: str) -> list[str]:
 
 class Command(TyperCommand):
     """A command whose ``--help`` explains common options only, and names the others."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Tell the run what to do, and the context for what it will say of wrong usage."""
+        current_run().context = ctx
+        return super().invoke(ctx)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help."""

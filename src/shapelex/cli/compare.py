@@ -9,7 +9,7 @@ import typer
 
 from shapelex.cli.command import Table, command
 from shapelex.cli.run import Run
-from shapelex.cli.shapes import read_complete_shapes
+from shapelex.cli.shapes import read_shapes
 from shapelex.cli.terminal import Tell, echo
 from shapelex.cli.units import say_units
 
@@ -52,7 +52,7 @@ def compare(
     sparsities = numbers_in(n_nonzero, "--n-nonzero")
     if unit is not None and cv is None:
         raise typer.BadParameter("works only with --cv.", param_hint="--unit")
-    found = read_complete_shapes(run, shapes)
+    found = read_shapes(run, shapes)
     if cv is not None:
         found = _held_out(run, found, unit, shuffle)
     import shapelex as sx
@@ -108,7 +108,7 @@ def suggest(
     max_shapes : Maximum number of shapes to use.
     """
     sizes, sparsities = numbers_in(n_atoms, "--n-atoms"), numbers_in(n_nonzero, "--n-nonzero")
-    found = _held_out(run, read_complete_shapes(run, shapes), unit, shuffle)
+    found = _held_out(run, read_shapes(run, shapes), unit, shuffle)
     import shapelex as sx
 
     with run.progress("trying sizes") as tell:

@@ -63,8 +63,10 @@ def _run_command(run: Run, words: Sequence[str], options: Sequence[str]) -> None
 
     group: Any = get_command(app)
     command = group.commands[words[0]]
-    with command.make_context(words[0], [*options, *words[1:]]) as context, begin_run(Run(words, run)):
+    inner = Run(words, run)
+    with command.make_context(words[0], [*options, *words[1:]]) as context, begin_run(inner):
         command.invoke(context)
+        inner.results = inner.work()
 
 
 def _draw_images(run: Run, folder: Path, seed: int) -> list[Path]:

@@ -193,11 +193,11 @@ def describe(error: BaseException, options: OptionNames | None = None, command: 
     return Failure("bug", f"{what}. This is a bug in shapelex: {where}; please report it.", 70, traceback=file)
 
 
-def make_printable(error: Any) -> None:
+def make_printable(error: Any, context: Any = None) -> None:
     """Escape control characters in a usage error, which typer prints by itself; name what replaces old options."""
     command = re.match(r"No such command '(\w+)'", str(error.message))
     missing = command[1] if command else getattr(error, "option_name", "")
-    error.message = as_printable(str(error.message))
+    error.message, error.ctx = as_printable(str(error.message)), error.ctx or context
     if missing in _REMOVED:
         error.message = f"{missing} is gone: {_REMOVED[missing]}"
     elif missing in RENAMED_OPTIONS and type(error).__name__ == "NoSuchOption":

@@ -11,7 +11,7 @@ from shapelex.cli.command import Table, command
 from shapelex.cli.group_results import RESULT_FILES, GroupResults, tell_results
 from shapelex.cli.outputs import options_apart
 from shapelex.cli.run import Run
-from shapelex.cli.shapes import load_dictionary, read_complete_shapes, read_shapes_for, say_notes
+from shapelex.cli.shapes import load_dictionary, read_shapes, read_shapes_for, say_notes
 from shapelex.cli.units import unit_of
 
 if TYPE_CHECKING:
@@ -63,10 +63,12 @@ def compare_groups(
         run.outputs.claim_folder(out, "-o", RESULT_FILES)
     model = None if dictionary is None else load_dictionary(run, dictionary)
     if model is None:
-        found = read_complete_shapes(run, shapes, missing="allow")
+        found = read_shapes(run, shapes, missing="allow")
         say_notes(run, found)
     else:
         found = read_shapes_for(run, model, shapes)
+    import shapelex as sx
+
     with run.progress("comparing"):
         from shapelex.statistics.group_comparison import compare_groups as compare
 
@@ -86,7 +88,9 @@ def compare_groups(
     run.say(results.answer)
     for text in results.texts:
         run.say(f"\n{text}")
-    say_findings(run, found, shapes)
+    with run.progress("checking"):
+        findings = sx.check(found)
+    say_findings(run, findings, shapes)
     if out is not None:
         _write_results(run, out, results, joined)
     if table is not None:

@@ -8,7 +8,7 @@ import typer
 from shapelex.cli.command import Missing, ShapesFile, command
 from shapelex.cli.formats import parse_format_options
 from shapelex.cli.run import Run
-from shapelex.cli.shapes import load_dictionary, read_complete_shapes, say_notes
+from shapelex.cli.shapes import load_dictionary, read_shapes, say_notes
 
 
 @command("raw_cells")
@@ -46,7 +46,7 @@ def impute(
         raise typer.BadParameter("works only with --model.", param_hint="--reference")
     if n_nonzero > n_atoms:
         raise typer.BadParameter(f"must be at most --n-atoms {n_atoms}, got {n_nonzero}.", param_hint="--n-nonzero")
-    found = read_complete_shapes(run, shapes, missing=missing, **parse_format_options(option))
+    found = read_shapes(run, shapes, missing=missing, **parse_format_options(option))
     results: dict[str, Any] = {"n_shapes": len(found), "n_incomplete": 0, "n_imputed": 0}
     results |= dict.fromkeys(("hidden_error", "hidden_error_of_mean", "noise"))
     completed = found
@@ -56,7 +56,7 @@ def impute(
         # Rounds end when landmarks move by a thousandth, and no fit has to be more exact.
         fresh = sx.ShapeDictionary(n_atoms, n_nonzero, tol=1e-3, random_state=random_state)
         dictionary = fresh if model is None else load_dictionary(run, model)
-        complete = None if reference is None else read_complete_shapes(run, reference)
+        complete = None if reference is None else read_shapes(run, reference)
         with run.progress("filling in"):
             filled = sx.impute(found, dictionary, reference=complete, method=method, random_state=random_state)
         counts = filled.is_imputed.sum(axis=1)

@@ -17,7 +17,7 @@ from shapelex.cli.shapes import (
     count_incomplete,
     on_cluster,
     open_stored_shapes,
-    read_complete_shapes,
+    read_shapes,
     refuse_incomplete,
     say_notes,
 )
@@ -87,7 +87,7 @@ def learn(
     options = parse_format_options(option)
     found: Any = None if options or missing != "allow" else open_stored_shapes(run, shapes)
     if found is None:
-        found = read_complete_shapes(run, shapes, missing=missing, **options)
+        found = read_shapes(run, shapes, missing=missing, **options)
     exclusion = None if exclude is None else read_exclusion(exclude)
     if exclusion is not None:
         found = exclude_shapes(found, exclusion)
@@ -131,7 +131,9 @@ def learn(
     if stability:
         run.say(model.stability_.summary())
     say_notes(run, found)
-    say_findings(run, found, shapes)
+    with run.progress("checking"):
+        findings = sx.check(found)
+    say_findings(run, findings, shapes)
     if run.figure is not None:
         pose = pose_on_page(found, model.space_)
         look = {"n_columns": run.columns, **run.look}

@@ -7,7 +7,7 @@ from shapelex.cli.command import Distance, ShapesFile, Table, command
 from shapelex.cli.errors import CommandError
 from shapelex.cli.figures import gallery_aspect
 from shapelex.cli.run import Run
-from shapelex.cli.shapes import open_or_read, read_complete_shapes
+from shapelex.cli.shapes import open_or_read, read_shapes
 
 
 @command("raw_cells")
@@ -62,7 +62,7 @@ def mean(
     out : File to write: .npz, .csv or .tps.
     by_label : Compute one mean per label.
     """
-    found = read_complete_shapes(run, shapes)
+    found = read_shapes(run, shapes)
     if by_label and found.labels is None:
         raise CommandError(f"{shapes} has no labels: leave out --by-label, or import with --label-from.")
     import numpy as np
@@ -110,8 +110,8 @@ def distances(
     other : Other shapes: compute the distances from SHAPES (rows) to these (columns).
     out : Table to write: .csv, .tsv or .parquet.
     """
-    found = read_complete_shapes(run, shapes)
-    others = None if other is None else read_complete_shapes(run, other)
+    found = read_shapes(run, shapes)
+    others = None if other is None else read_shapes(run, other)
     import shapelex as sx
 
     with run.progress("measuring"):

@@ -36,6 +36,8 @@ class Run:
         self.warnings: list[str] = []
         self.record: dict[str, Any] = {}
         self.results: Any = None
+        self.context: Any = None
+        self.work: Callable[[], Any] = lambda: None
         self.take_options()
 
     def take_options(

@@ -19,26 +19,21 @@ if TYPE_CHECKING:
     from shapelex.spaces import Space
 
 
-def read_shapes(run: "Run", paths: str | Sequence[str], **options: Any) -> "ShapeSet":
-    """Read shapes, with a bar while there are files to read."""
+def read_shapes(run: "Run", path: str, *, hints: bool = True, **options: Any) -> "ShapeSet":
+    """Read shapes that go into a command as they are; `hints` makes errors say what to run before it."""
     import shapelex as sx
 
-    run.reads(*([paths] if isinstance(paths, str) else paths))
-    with run.progress("reading") as tell:
-        shapes: ShapeSet = sx.read(paths, progress=lambda n_done, n_all: tell(n_done / n_all, ""), **options)
-    run.keep_remarks(shapes.notes)
-    return shapes
-
-
-def read_complete_shapes(run: "Run", path: str, **options: Any) -> "ShapeSet":
-    """Read shapes that go into a command as they are."""
+    run.reads(path)
     try:
-        return read_shapes(run, path, **options)
+        with run.progress("reading") as tell:
+            shapes: ShapeSet = sx.read(path, progress=lambda n_done, n_all: tell(n_done / n_all, ""), **options)
     except (CoordinateCountError, ShapeFileError) as error:
-        if options.keys() - {"missing"} and "option" in parameters_in(marked_text(error)):
-            # The command has the option itself.
+        # The command may have the option itself.
+        if not hints or (options.keys() - {"missing"} and "option" in parameters_in(marked_text(error))):
             raise
         raise with_hint(error, path, "shapelex import {path} -o shapes.npz --n-points 100") from error
+    run.keep_remarks(shapes.notes)
+    return shapes
 
 
 def say_notes(run: "Run", shapes: Any) -> None:
@@ -67,7 +62,7 @@ def read_shapes_for(run: "Run", model: "ShapeDictionary", path: str) -> "ShapeSe
     is_ready = Path(path).suffix.lower() in (".npy", ".npz") or "space" in zarr_attributes(Path(path))
     try:
         if is_ready or Path(path).suffix.lower() == ".zarr":
-            shapes = read_shapes(run, path, **wanted)
+            shapes = read_shapes(run, path, hints=False, **wanted)
         else:
             shapes = _read_outlines_for(run, model, path, wanted)
     except ShapelexError as error:
@@ -88,10 +83,10 @@ def _read_outlines_for(run: "Run", model: "ShapeDictionary", path: str, wanted: 
         return space
 
     try:
-        shapes = read_shapes(run, path, space=note_closed, **wanted)
+        shapes = read_shapes(run, path, hints=False, space=note_closed, **wanted)
     except ShapeFileError:
         # Incomplete shapes cannot be resampled.
-        shapes = read_shapes(run, path, **wanted)
+        shapes = read_shapes(run, path, hints=False, **wanted)
         is_closed = shapes.closed
     if shapes.preparation is None or {"npz", "zarr"} >= set(shapes.provenance["formats"]):
         # Arrays and sets in a folder are prepared.
@@ -103,7 +98,7 @@ def _read_outlines_for(run: "Run", model: "ShapeDictionary", path: str, wanted: 
     is_outline = was_closed = is_closed
     if not (is_given or is_outline):
         try:
-            given = f"shapes of {read_shapes(run, path, **wanted).shape[1]} points"
+            given = f"shapes of {read_shapes(run, path, hints=False, **wanted).shape[1]} points"
         except ShapeFileError as error:
             if SAME_COUNTS not in marked_text(error):
                 raise
@@ -120,7 +115,7 @@ def _read_outlines_for(run: "Run", model: "ShapeDictionary", path: str, wanted: 
     if is_given:
         return shapes
     if shapes.preparation.resampling in (None, "as given") or not was_closed:
-        shapes = read_shapes(run, path, **reading_options(space, model.preparation_), **wanted)
+        shapes = read_shapes(run, path, hints=False, **reading_options(space, model.preparation_), **wanted)
     done = "resampled at equal steps of arc length" if isinstance(space, Landmarks) else "fitted by least squares"
     run.say(f"{path} holds outlines: {done} like those of the model, to {space}")
     return shapes
@@ -319,7 +314,7 @@ def open_stored_shapes(run: "Run", path: str, *, whatever_size: bool = False) ->
 
 def open_or_read(run: "Run", path: str) -> "ShapeSet":
     """Open a large set of shapes, or read a small one, of which landmarks may be missing."""
-    return open_if_large(run, path) or read_complete_shapes(run, path, missing="allow")
+    return open_if_large(run, path) or read_shapes(run, path, missing="allow")
 
 
 def open_if_large(run: "Run", path: str) -> "ShapeSet | None":
