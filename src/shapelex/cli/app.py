@@ -23,12 +23,11 @@ from shapelex.cli.formats import formats
 from shapelex.cli.group_tests import compare_groups
 from shapelex.cli.import_shapes import import_shapes
 from shapelex.cli.impute import impute
-from shapelex.cli.info import info
+from shapelex.cli.info import info, replay
 from shapelex.cli.learn import learn
 from shapelex.cli.measure import distances, mean, measure
 from shapelex.cli.methods import methods
 from shapelex.cli.register import register
-from shapelex.cli.replay import replay
 from shapelex.cli.report import report
 from shapelex.cli.run import Run, begin_run
 from shapelex.cli.sequence import sequence

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from shapelex.cli.command import Table, command
-from shapelex.cli.errors import CommandError
+from shapelex.cli.errors import CommandError, refuse
 from shapelex.cli.run import Run
-from shapelex.cli.shapes import load_model, read_shapes, read_shapes_for, refuse_incomplete
-from shapelex.cli.units import say_units
+from shapelex.cli.shapes import load_model, read_shapes, read_shapes_for, refuse_incomplete, say_units
 from shapelex.exceptions import ShapelexError
 
 if TYPE_CHECKING:
@@ -61,15 +60,12 @@ def classify(
     if new is not None:
         given = {"by": by, "unit": unit, "tested": tested, "misclassified": misclassified}
         for name, value in given.items():
-            if value is not None:
-                raise typer.BadParameter("works without NEW only, when a classifier learns.", param_hint=f"--{name}")
-        if run.figure is not None:
-            raise typer.BadParameter("draws the confusion matrix of a test: leave out NEW.", param_hint="--figure")
+            refuse(value is not None, f"--{name}", "works without NEW only, when a classifier learns.")
+        refuse(run.figure, "--figure", "draws the confusion matrix of a test: leave out NEW.")
         return _predict(run, Path(shapes), new, out)
-    if not test and (tested or misclassified or run.figure):
-        raise typer.BadParameter("leaves nothing for --tested, --misclassified and --figure.", param_hint="--no-test")
-    if not test and out is None:
-        raise typer.BadParameter("needs -o, or there is nothing to do.", param_hint="--no-test")
+    is_for_test = tested or misclassified or run.figure
+    refuse(not test and is_for_test, "--no-test", "leaves nothing for --tested, --misclassified and --figure.")
+    refuse(not (test or out), "--no-test", "needs -o, or there is nothing to do.")
     _check_not_classifier(Path(shapes))
     if out is not None:
         run.outputs.claim(out, "-o", "model")

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import typer
 from typer.core import TyperCommand
 
+from shapelex.cli.errors import refuse
 from shapelex.cli.run import Run, current_run
 
 Distance = Literal["full", "partial", "geodesic"]
@@ -51,6 +52,7 @@ _GROUP_OF = {option: group for group, options in _GROUPS.items() for option in o
 # Parts of the names of types, and how values of these are shown.
 _VALUES = {"path": "FILE", "int": "N", "float": "X"}
 _ENTRY = re.compile(r"^(\w+) : (.+(?:\n[ ]+.+)*)", re.MULTILINE)
+_NEEDS = re.compile(r"With (--[a-z-]+(?: or --[a-z-]+)*):")
 _DEFAULT = re.compile(r"\s*\[default: ([^]]+)\]$")
 
 
@@ -88,11 +90,21 @@ def command(*groups: str) -> Callable[[Callable[..., Any]], Callable[..., None]]
         shared = inspect.signature(Run.take_options).parameters
         wanted = [name for group in groups for name in _GROUPS_OF_OPTIONS.get(group, (group,))]
         wanted += ["force"] * any(one.name == "out" for one in own) + ["quiet", "json"]
+        declared = [*own, *(shared[name] for name in wanted)]
+        defaults = {one.name: one.default for one in declared}
+        # An option whose explanation begins with "With --this or --that:" works only with one of these.
+        needs = {name: told[1] for name in defaults if (told := _NEEDS.match(explained.get(name, "")))}
         kinds = {one.name: kind for one in own if (kind := _kind_of(one.annotation))}
 
         @wraps(function)
         def run_command(**values: Any) -> None:
             run = current_run()
+            for name, needed in needs.items():
+                given = values[name] not in (None, False) and values[name] != defaults[name]
+                is_alone = given and not any(
+                    values[other.strip("-").replace("-", "_")] for other in needed.split(" or ")
+                )
+                refuse(is_alone, _option_of(name), f"works only with {needed}.")
             values = {name: one.value if isinstance(one, Enum) else one for name, one in values.items()}
             shared = {name: values.pop(name) for name in wanted}
             run.outputs.force = shared.get("force", False)
@@ -102,7 +114,7 @@ def command(*groups: str) -> Callable[[Callable[..., Any]], Callable[..., None]]
             run.take_options(**shared)
             run.work = partial(function, run, **values)
 
-        parameters = [_declare(one, explained) for one in [*own, *(shared[name] for name in wanted)]]
+        parameters = [_declare(one, explained) for one in declared]
         run_command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run_command.__annotations__, run_command.__doc__ = {}, text
         return run_command

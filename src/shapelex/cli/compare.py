@@ -5,13 +5,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from shapelex.cli.command import Table, command
+from shapelex.cli.errors import refuse
 from shapelex.cli.run import Run
-from shapelex.cli.shapes import read_shapes
+from shapelex.cli.shapes import read_shapes, say_units
 from shapelex.cli.terminal import Tell, echo
-from shapelex.cli.units import say_units
 
 if TYPE_CHECKING:
     from shapelex.shapes import ShapeSet
@@ -48,10 +46,10 @@ def compare(
     methods : Method to compare; can be repeated. All methods by default.
     cv : Number of folds: also compute the errors of held-out shapes.
     shuffle : Hold out shapes at random instead of consecutive blocks.
+    unit : With --cv: column of what is independent, such as animal, or none. By default time series, else images or
+        files.
     """
     sparsities = numbers_in(n_nonzero, "--n-nonzero")
-    if unit is not None and cv is None:
-        raise typer.BadParameter("works only with --cv.", param_hint="--unit")
     found = read_shapes(run, shapes)
     if cv is not None:
         found = _held_out(run, found, unit, shuffle)
@@ -159,23 +157,18 @@ def numbers_in(text: str | None, option: str) -> list[int] | None:
     found = set[int]()
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
-            raise typer.BadParameter(f"expected numbers such as 3, 1-5 or 2,4,8, got {text!r}.", param_hint=option)
+        is_wrong = not first.isdigit() or (dash and not last.isdigit())
+        refuse(is_wrong, option, f"expected numbers such as 3, 1-5 or 2,4,8, got {text!r}.")
         numbers = range(int(first), int(last if dash else first) + 1)
-        if len(numbers) > _MOST_NUMBERS:
-            raise typer.BadParameter(
-                f"at most {_MOST_NUMBERS} numbers are tried, got {part.strip()}.", param_hint=option
-            )
+        refuse(len(numbers) > _MOST_NUMBERS, option, f"at most {_MOST_NUMBERS} numbers are tried, got {part.strip()}.")
         found.update(numbers)
     return sorted(found)
 
 
 def _held_out(run: Run, shapes: "ShapeSet", unit: str | None, shuffle: bool) -> "ShapeSet":
     """Return the set with the units that are held out as a whole, and say what they are."""
-    if shuffle and unit not in (None, "none"):
-        raise typer.BadParameter(
-            "holds out whole units, and --shuffle single shapes: leave one out.", param_hint="--unit"
-        )
+    advice = "holds out whole units, and --shuffle single shapes: leave one out."
+    refuse(shuffle and unit not in (None, "none"), "--unit", advice)
     units = None if shuffle else say_units(run, shapes, unit)
     return shapes.replace(roles={**shapes.roles, "unit": None if units is None else units.column})
 

@@ -4,10 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import typer
-
 from shapelex.cli.command import CodesFile, ShapesFile, command
-from shapelex.cli.errors import CommandError
+from shapelex.cli.errors import CommandError, refuse
 from shapelex.cli.figures import gallery_aspect, pose_on_page
 from shapelex.cli.run import Run
 from shapelex.cli.shapes import fit_for, load_dictionary, on_cluster, open_stored_shapes, read_shapes_for
@@ -46,8 +44,7 @@ def encode(
     layout : slots: columns for the atoms that a shape uses; atoms: columns for every atom.
     """
     suffix = out.suffix.lower()
-    if suffix == ".zarr" and run.figure is not None:
-        raise typer.BadParameter("works with tables and .npz, not with .zarr.", param_hint="--figure")
+    refuse(suffix == ".zarr" and run.figure, "--figure", "works with tables and .npz, not with .zarr.")
     dictionary = load_dictionary(run, model, device)
     needs_blocks = suffix == ".zarr" or scheduler is not None
     is_whole = suffix == ".npz" or run.figure is not None

@@ -15,14 +15,7 @@ from typing import Any
 
 import typer
 
-from shapelex._messages import (
-    END_MARK,
-    FORMAT_OPTION_MARK,
-    PARAMETER_MARK,
-    as_printable,
-    marked_text,
-    without_marks,
-)
+from shapelex._messages import END_MARK, FORMAT_OPTION_MARK, PARAMETER_MARK, as_printable, marked_text, without_marks
 from shapelex.exceptions import (
     DeviceError,
     ParameterError,
@@ -55,12 +48,7 @@ _REMOVED = {
 _WRONG_VALUES = (ParameterError, ParameterTypeError, SpaceError, DeviceError, SearchTooLargeError)
 
 # Options whose name is not that of the parameter with dashes.
-_NAMES = {
-    "groups": "--by",
-    "method": "--coder",
-    "on_error": "--skip-bad",
-    "overwrite": "--force",
-}
+_NAMES = {"groups": "--by", "method": "--coder", "on_error": "--skip-bad", "overwrite": "--force"}
 _SPACES = {"BSpline": "bspline", "HermiteSpline": "hermite"}
 _MARKED = re.compile(rf"([{PARAMETER_MARK}{FORMAT_OPTION_MARK}])(\w+)(=?)([^{END_MARK}]*){END_MARK}")
 
@@ -134,6 +122,12 @@ def _quote(name: str, value: str) -> str:
 
 class CommandError(ShapelexError):
     """A command cannot go on; the message is one line that says what to do."""
+
+
+def refuse(is_wrong: object, option: str, reason: str) -> None:
+    """Refuse the value of an option, if it is wrong."""
+    if is_wrong:
+        raise typer.BadParameter(reason, param_hint=option)
 
 
 class Interruption(KeyboardInterrupt):

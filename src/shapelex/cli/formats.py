@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from shapelex.cli.command import command
+from shapelex.cli.errors import refuse
 from shapelex.cli.run import Run
 
 if TYPE_CHECKING:
@@ -40,8 +39,7 @@ def formats(run: Run, name: str | None = None) -> dict[str, Any]:
     """
     from shapelex.io.registry import FORMATS
 
-    if name is not None and name not in FORMATS:
-        raise typer.BadParameter(f"expected one of {', '.join(FORMATS)}, got {name!r}.", param_hint="NAME")
+    refuse(name and name not in FORMATS, "NAME", f"expected one of {', '.join(FORMATS)}, got {name!r}.")
     chosen = list(FORMATS.values()) if name is None else [FORMATS[name]]
     described = [describe_format(one) for one in chosen]
     if name is None:
@@ -65,12 +63,7 @@ def describe_format(known: "Format") -> dict[str, Any]:
     for option in list(inspect.signature(known.reader).parameters.values())[1:]:
         kind, text = own.get(option.name) or shared.get(option.name, (None, ""))
         options.append({"name": option.name, "default": option.default, "type": kind, "explanation": text})
-    return {
-        "name": known.name,
-        "endings": list(known.extensions),
-        "can_write": known.can_write,
-        "options": options,
-    }
+    return {"name": known.name, "endings": list(known.extensions), "can_write": known.can_write, "options": options}
 
 
 def _in_words(described: dict[str, Any]) -> str:
@@ -107,15 +100,11 @@ def parse_format_options(words: list[str] | None) -> dict[str, Any]:
     options = {}
     for word in words or []:
         name, sign, value = word.partition("=")
-        if not sign or not name.isidentifier():
-            raise typer.BadParameter(f"expected NAME=VALUE, got {word!r}.", param_hint="--option")
+        refuse(not (sign and name.isidentifier()), "--option", f"expected NAME=VALUE, got {word!r}.")
         options[name] = _as_value(value)
-    taken = sorted(_OWN_OPTION.keys() & options)
-    if taken:
-        where = "" if taken[0] == "missing" else " of shapelex import"
-        raise typer.BadParameter(
-            f"{taken[0]} is not an option of a format: use {_OWN_OPTION[taken[0]]}{where}.", param_hint="--option"
-        )
+    for name in _OWN_OPTION.keys() & options:
+        where = "" if name == "missing" else " of shapelex import"
+        refuse(True, "--option", f"{name} is not an option of a format: use {_OWN_OPTION[name]}{where}.")
     return options
 
 

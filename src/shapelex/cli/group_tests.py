@@ -11,8 +11,7 @@ from shapelex.cli.command import Table, command
 from shapelex.cli.group_results import RESULT_FILES, GroupResults, tell_results
 from shapelex.cli.outputs import options_apart
 from shapelex.cli.run import Run
-from shapelex.cli.shapes import load_dictionary, read_shapes, read_shapes_for, say_notes
-from shapelex.cli.units import unit_of
+from shapelex.cli.shapes import load_dictionary, read_shapes, read_shapes_for, say_notes, unit_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,11 +4,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import typer
-
 from shapelex.cli.check import say_findings
 from shapelex.cli.command import Missing, ShapesFile, command
-from shapelex.cli.errors import CommandError
+from shapelex.cli.errors import CommandError, refuse
 from shapelex.cli.exclusion import exclude_shapes, flip_shapes, read_exclusion
 from shapelex.cli.formats import parse_format_options
 from shapelex.cli.register import register_shapes
@@ -22,8 +20,8 @@ from shapelex.cli.shapes import (
     open_stored_shapes,
     read_shapes,
     reading_options,
+    with_unit,
 )
-from shapelex.cli.units import with_unit
 
 
 @command("raw_cells")
@@ -80,10 +78,9 @@ def import_shapes(
     flip : Mirror these shapes, given as for --exclude, such as those that shapelex check names.
     missing_mark : Landmarks with this number as x and y are missing, such as -1 or 0.
     """
-    if reflection and not register:
-        raise typer.BadParameter("works only with --register.", param_hint="--reflection")
-    if space != "landmarks" and n_points is None and like is None:
-        raise typer.BadParameter(f"--space {space} needs --n-points: how many the curve has.", param_hint="--space")
+    is_curve = space != "landmarks"
+    is_endless = is_curve and n_points is None and like is None
+    refuse(is_endless, "--space", f"--space {space} needs --n-points: how many the curve has.")
     import shapelex as sx
     from shapelex.shapes.set import join_blocks
     from shapelex.shapes.summary import Summary
@@ -102,12 +99,10 @@ def import_shapes(
     run.reads(join)
     model_set: Any = None if like is None else open_if_large(run, like) or read_shapes(run, like)
     if model_set is not None:
-        if n_points is not None or closed is not None or space != "landmarks":
-            raise typer.BadParameter("takes the place of --space, --n-points and --open/--closed.", param_hint="--like")
-        if reflection and is_registered(model_set):
-            raise typer.BadParameter(
-                "registers as the set in that file, so --reflection is not needed.", param_hint="--like"
-            )
+        is_told = is_curve or n_points is not None or closed is not None
+        refuse(is_told, "--like", "takes the place of --space, --n-points and --open/--closed.")
+        advice = "registers as the set in that file, so --reflection is not needed."
+        refuse(reflection and is_registered(model_set), "--like", advice)
         _check_openness(run, inputs, like, model_set)
         register |= is_registered(model_set)
         options |= reading_options(model_set.space, model_set.preparation)

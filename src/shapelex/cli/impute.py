@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any, Literal
 
-import typer
-
 from shapelex.cli.command import Missing, ShapesFile, command
 from shapelex.cli.formats import parse_format_options
 from shapelex.cli.run import Run
@@ -42,10 +40,6 @@ def impute(
     n_nonzero : Without --model: maximum number of atoms per shape.
     method : posterior: expected weights of all atoms; sparse: a sparse code.
     """
-    if reference is not None and model is None:
-        raise typer.BadParameter("works only with --model.", param_hint="--reference")
-    if n_nonzero > n_atoms:
-        raise typer.BadParameter(f"must be at most --n-atoms {n_atoms}, got {n_nonzero}.", param_hint="--n-nonzero")
     found = read_shapes(run, shapes, missing=missing, **parse_format_options(option))
     results: dict[str, Any] = {"n_shapes": len(found), "n_incomplete": 0, "n_imputed": 0}
     results |= dict.fromkeys(("hidden_error", "hidden_error_of_mean", "noise"))

@@ -1,11 +1,12 @@
-"""``shapelex info``: what a file holds."""
+"""``shapelex info`` and ``replay``: what a file holds, the command that made it, and whether its inputs changed."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shapelex.cli.command import command
 from shapelex.cli.errors import CommandError
-from shapelex.cli.outputs import FIGURE_SUFFIXES
+from shapelex.cli.outputs import FIGURE_SUFFIXES, options_apart, output_paths
 from shapelex.cli.run import Run
 from shapelex.cli.shapes import open_or_read
 from shapelex.exceptions import ShapeFileError
@@ -104,13 +105,9 @@ def _describe_fit(model: "Model") -> tuple[list[str], dict[str, Any]]:
         if "stability_distances" in fields.arrays:
             from shapelex.geometry.matching import DictionaryStability
 
-            found = DictionaryStability(
-                fields.take_array("stability_distances"),
-                fields.take_array("stability_chance"),
-                float(fields.result("stability_between_halves")),
-                float(fields.result("stability_chance_between_halves")),
-                int(fields.result("stability_n_shapes")),
-            )
+            arrays: list[Any] = [fields.take_array(f"stability_{name}") for name in ("distances", "chance")]
+            numbers = ("between_halves", "chance_between_halves", "n_shapes")
+            found = DictionaryStability(*arrays, *(fields.result(f"stability_{name}") for name in numbers))
             facts["stability"] = found.to_json()
             lines.append(found.summary())
         return lines, facts
@@ -164,3 +161,70 @@ def _describe_shapes(run: Run, file: str) -> tuple[list[str], dict[str, Any]]:
     facts = {"holds": "shapes", "n_shapes": len(shapes), "space": repr(shapes.space), "closed": shapes.closed,
              "preparation": None if shapes.preparation is None else str(shapes.preparation)}  # fmt: skip
     return str(summary).splitlines(), {**facts, "labels": labels}
+
+
+@command()
+def replay(run: Run, file: Path, *, all: bool = False) -> dict[str, Any]:  # noqa: A002 -- named like the option
+    """Print the command that made a file, and whether the inputs of that command are unchanged.
+
+    Paths are recorded as they were typed, so run replay in the folder where the command was typed. Inputs are compared
+    by size and SHA-256; in Zarr folders, the metadata and the names and sizes of the chunks are compared. With --all,
+    the inputs of the earlier commands are compared too, where the files that they wrote still exist.
+
+    Example: shapelex replay model.npz
+
+    Options
+    -------
+    file : Any file that a command of shapelex wrote.
+    all : Also print the commands before it, in order.
+    """
+    from shapelex.files.provenance import read_run
+
+    run.reads(file)
+    record = read_run(file)
+    states = _states(record)
+    all_states = _with_earlier(states) if all else states
+    for words in [*(record["earlier"] if all else []), record["command"]]:
+        run.say(words)
+    for path, state in all_states.items():
+        how = " in metadata, names and sizes" if state == "unchanged" and path.rstrip("/").endswith(".zarr") else ""
+        run.say(f"# input {path if path.isprintable() else repr(path)}: {state}{how}")
+    if "inputs" not in record:
+        run.say("# inputs: not recorded")
+    facts = {**record, "inputs": [{**one, "state": states[one["path"]]} for one in record.get("inputs", [])]}
+    if all:
+        facts["earlier_inputs"] = {path: state for path, state in all_states.items() if path not in states}
+    return facts
+
+
+def _words(command: str) -> list[str]:
+    """Return the words of a recorded command with options apart; none where it is not a command line."""
+    try:
+        return options_apart(shlex.split(command))
+    except ValueError:
+        return []
+
+
+def _states(run: dict[str, Any]) -> dict[str, str]:
+    from shapelex.files.input_hashes import state_of_input
+
+    written = output_paths(_words(run["command"]))
+    return {one["path"]: state_of_input(one, written) for one in run.get("inputs", [])}
+
+
+def _with_earlier(states: dict[str, str]) -> dict[str, str]:
+    """Return the states of inputs with those of the inputs of the commands that made them, where these are recorded."""
+    from shapelex.exceptions import ShapeFileError
+    from shapelex.files.provenance import read_run
+
+    found, pending = dict(states), list(states)
+    while pending:
+        try:
+            run = read_run(Path(pending.pop(0)))
+        except (ShapeFileError, OSError):
+            # Data as it was measured, or a file that is gone.
+            continue
+        earlier = _states(run)
+        pending += [path for path in earlier if path not in found]
+        found = earlier | found
+    return found

@@ -3,11 +3,9 @@
 from pathlib import Path
 from typing import Any, Literal
 
-import typer
-
 from shapelex.cli.check import say_findings
 from shapelex.cli.command import Checkpoint, Distance, Missing, ModelFile, command
-from shapelex.cli.errors import Interruption
+from shapelex.cli.errors import Interruption, refuse
 from shapelex.cli.exclusion import exclude_shapes, read_exclusion
 from shapelex.cli.figures import gallery_aspect, pose_on_page
 from shapelex.cli.formats import parse_format_options
@@ -78,12 +76,8 @@ def learn(
     batch_size : Learn from batches of this number of shapes.
     checkpoint : Save progress to this file, and resume from it if it exists.
     """
-    if n_nonzero > n_atoms:
-        raise typer.BadParameter(f"must be at most --n-atoms {n_atoms}, got {n_nonzero}.", param_hint="--n-nonzero")
-    if exclude is not None and scheduler is not None:
-        raise typer.BadParameter(
-            "works without --scheduler: leave the shapes out with shapelex import --exclude.", param_hint="--exclude"
-        )
+    advice = "works without --scheduler: leave the shapes out with shapelex import --exclude."
+    refuse(exclude is not None and scheduler is not None, "--exclude", advice)
     options = parse_format_options(option)
     found: Any = None if options or missing != "allow" else open_stored_shapes(run, shapes)
     if found is None:

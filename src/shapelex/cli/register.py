@@ -3,9 +3,8 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from shapelex.cli.command import ShapesFile, command
+from shapelex.cli.errors import refuse
 from shapelex.cli.run import Run
 from shapelex.cli.shapes import assembled_shapes, is_registered, open_if_large, read_shapes, refuse_incomplete
 
@@ -53,11 +52,9 @@ def register(
     from shapelex.shapes import ShapeSet
 
     model_set: Any = None if like is None else open_if_large(run, like) or read_shapes(run, like)
-    if model_set is not None and is_registered(model_set) and (reflection or not (start and direction)):
-        raise typer.BadParameter(
-            "registers as the set in that file was: --no-start, --no-direction and --reflection are not needed.",
-            param_hint="--like",
-        )
+    is_told = reflection or not (start and direction)
+    advice = "registers as the set in that file was: --no-start, --no-direction and --reflection are not needed."
+    refuse(is_told and model_set is not None and is_registered(model_set), "--like", advice)
     run.make_record(random_state, shapes, like)
     with assembled_shapes(run, [shapes], out, missing="allow") as found:
         if isinstance(found, ShapeSet):

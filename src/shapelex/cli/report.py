@@ -8,8 +8,7 @@ import typer
 from shapelex.cli.command import Page, command
 from shapelex.cli.errors import CommandError
 from shapelex.cli.run import Run
-from shapelex.cli.shapes import fit_for, load_dictionary, open_if_large, read_shapes_for, refuse_incomplete
-from shapelex.cli.units import unit_of
+from shapelex.cli.shapes import fit_for, load_dictionary, open_if_large, read_shapes_for, refuse_incomplete, unit_of
 
 
 @command()

@@ -9,8 +9,6 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from shapelex._messages import on_one_line
 from shapelex.cli.outputs import Outputs, output_paths
 from shapelex.cli.terminal import Tell, echo, show_bar
@@ -60,19 +58,15 @@ class Run:
         -------
         raw_cells : In .csv and .tsv, put no apostrophe before text that a spreadsheet takes for a formula (=, +, -, @).
         figure : Also draw a figure: a .png, .svg, .pdf, .eps or .tiff file.
-        width : Width in millimeters, or single (85 mm) or double (180 mm). [default: double]
-        style : Style file of matplotlib, such as one with the line font.size: 7.
-        columns : Number of shapes per row.
-        no_lines : Draw landmarks as points, without a line through them.
-        numbers : Mark the landmarks, and number those of the first shape from 1.
+        width : With --figure: width in millimeters, or single (85 mm) or double (180 mm). [default: double]
+        style : With --figure: style file of matplotlib, such as one with the line font.size: 7.
+        columns : With --figure: number of shapes per row.
+        no_lines : With --figure: draw landmarks as points, without a line through them.
+        numbers : With --figure: mark the landmarks, and number those of the first shape from 1.
         force : Replace files that shapelex wrote, but no others.
         quiet : Print nothing but errors.
         json : Print the results as JSON, and nothing else.
         """
-        look = {"width": width, "style": style, "columns": columns, "no_lines": no_lines, "numbers": numbers}
-        if figure is None and any(look.values()):
-            given = ", ".join(f"--{name.replace('_', '-')}" for name, value in look.items() if value)
-            raise typer.BadParameter("works only with --figure.", param_hint=given)
         self.raw_cells, self.quiet, self.json = raw_cells, quiet, json
         self.outputs.force = force
         self.figure, self.width, self.style, self.columns = figure, width, style, columns

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import typer
-
 from shapelex.cli.command import MovieFile, Table, command
 from shapelex.cli.errors import CommandError
 from shapelex.cli.run import Run
@@ -57,12 +55,8 @@ def sequence(
     transitions : Also write a table of transitions between states.
     picture : With --figure: what to draw.
     movie : Also write a movie: a .gif or .mp4 file.
-    series : Series of the figure and the movie. [default: all in an ethogram, else the longest]
+    series : With --figure or --movie: the series to show. [default: all in an ethogram, else the longest]
     """
-    if picture != "ethogram" and run.figure is None:
-        raise typer.BadParameter("works only with --figure.", param_hint="--picture")
-    if series is not None and run.figure is None and movie is None:
-        raise typer.BadParameter("works only with --figure or --movie.", param_hint="--series")
     dictionary = load_dictionary(run, model)
     found = read_shapes_for(run, dictionary, shapes)
     import shapelex as sx
