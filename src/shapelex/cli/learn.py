@@ -31,7 +31,7 @@ def learn(
     n_nonzero: int = 5,
     coder: Literal["auto", "exact", "beam", "ormp", "omp"] = "auto",
     weight_penalty: float = 0.0,
-    effort: float = 1.0,
+    effort: float = 1,
     tie: float | None = None,
     n_swaps: int | None = None,
     distance: Distance = "full",

@@ -62,7 +62,7 @@ def report(
             unit=unit_of(unit),
         )
     size = page.stat().st_size
-    run.say(f"{size / 1e6:.1f} MB: open {out} in a browser")
+    run.told[out] = f", {size / 1e6:.1f} MB: open it in a browser"
     return {"n_shapes": len(found), "bytes": size}
 
 

@@ -33,6 +33,7 @@ class Run:
         self.remarks: dict[str, None] = {} if parent is None else parent.remarks
         self.warnings: list[str] = []
         self.record: dict[str, Any] = {}
+        self.told: dict[Path, str] = {}
         self.results: Any = None
         self.context: Any = None
         self.work: Callable[[], Any] = lambda: None
@@ -156,7 +157,7 @@ class Run:
         """Put all that was made in place, and say so."""
         for path in self.outputs.put_in_place():
             self.written[str(path)] = None
-            self.say(f"wrote {on_one_line(str(path))}")
+            self.say(f"wrote {on_one_line(str(path))}{self.told.get(path, '')}")
 
     def document(self, command: str | None, error: dict[str, Any] | None = None) -> str:
         """Return what ``--json`` prints: the same keys for every command, also where it fails."""
