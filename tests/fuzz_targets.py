@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,14 @@ from shapelex.files.provenance import make_run, read_run
 
 N_POINTS = 6
 _FACTS: dict[str, dict[str, Any]] = {
-    "import": {"n_shapes": 3, "preparation": "registered", "closed": True, "space": "BSpline(6)", "notes": ["a note"]},
+    "import": {
+        "n_shapes": 3, "described": "closed outlines", "resampling": "arc length", "registered": ["start point"],
+        "left_out": ["border"], "notes": ["3 of 6 shapes were excluded by a.csv"],
+    },
     "learn": {"rmse": 0.1},
     "test": {
         "n_used": 3, "n_shapes": 4, "dropped": {"2": "no site"}, "correction": "holm", "n_pairs": 3, "bootstrap": 99,
-        "adjustment": ["for size"],
+        "other_terms": ["size"], "allometry": "shape ~ log(size)", "interactions": {"site:sex": 6},
     },
     "classify": {
         "n_shapes": 4, "n_classes": 2, "methods": {"tangent LDA": 0.7}, "accuracy": 0.9, "standard_error": 0.01,
@@ -244,6 +248,7 @@ def make_shape_files(folder: Path) -> None:
         test_coco,
         test_deeplabcut,
         test_geojson,
+        test_poses,
         test_r_array,
         test_sleap,
         test_wcon,
@@ -296,6 +301,9 @@ def make_shape_files(folder: Path) -> None:
     test_deeplabcut.save_table(folder / "dlc.h5", names, rng.random((20, 18)), np.arange(20))
     test_deeplabcut.save_blocks(folder / "dlc_blocks.h5", names, rng.random((20, 18)), np.arange(20))
     test_sleap.save(folder / "sleap.h5", dims=True)
+    test_poses.save_nwb(folder / "poses.nwb", left_out={(0, 1, 2)})
+    if find_spec("sleap_io") is not None:
+        test_poses.save_project(folder / "project.slp")
     _make_arrays(folder, rng)
     _make_recordings(folder, rng)
     _make_images(folder)

@@ -1,12 +1,14 @@
 """``shapelex test`` and ``methods``: sentences, tables, figures, a folder of the results of one run."""
 
 import errno
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pytest
 
 import shapelex as sx
@@ -185,11 +187,41 @@ def test_models_are_answered_by_term_and_draw_allometry(cells):
     assert (cells / "out" / "allometry.png").exists()
     assert not (cells / "out" / "effects.png").exists()
     text = " ".join(" ".join(lines).split())
-    told = "is of the groups of treatment alone: it is not adjusted for log(size)."
-    assert told in text
-    assert told in " ".join(run("methods t.csv").stdout.split())
+    assert "is of the groups of treatment alone: it is not adjusted for log(size)." in text
+    told = " ".join(run("methods t.csv").stdout.split())
+    assert "this comparison was not adjusted for log(size)." in told
+    assert "Allometry was described by the model shape ~ log(size) * treatment." in told
     alone = lines_of(run(f"{TEST} --formula dose"))[0]
     assert alone.startswith("In the model shape ~ dose, dose (P = ")
+
+
+def test_interactions_have_pairs_and_a_workbook_has_all_tables(folder, shapes):
+    columns = {"sex": ["f", "m"] * 20, "site": ["n"] * 20 + ["s"] * 20}
+    sx.write(shapes.replace(labels=None, metadata=columns), "both.npz")
+    words = "test both.npz --by sex --formula '~ sex * site' --permutations 99 --random-state 3"
+    text = run(f"{words} --type 3 --table all.xlsx --figure means.pdf --width single").stdout
+    assert "sums of squares of type III" in text
+    assert "Distances between mean shapes of the combinations in sex:site; P corrected by the method of Holm." in text
+    book = openpyxl.load_workbook("all.xlsx")
+    assert book.sheetnames == ["anova", "pairs", "interactions", "points"]
+    fit = sx.statistics.shape_lm("shape ~ sex * site", sx.read("both.npz"), permutations=99, random_state=3, type=3)
+    # What is in question is not in the null model: here the mean shape alone.
+    wanted = sx.statistics.pairwise(fit, ["sex", "site"], null="shape ~ 1").table
+    header, *rows = book["interactions"].iter_rows(values_only=True)
+    assert header == ("term", *wanted.columns)
+    assert [row[1:3] for row in rows] == list(zip(wanted["first"], wanted["second"], strict=True))
+    np.testing.assert_allclose([row[3:6] for row in rows], wanted[["d", "P", "P_corrected"]])
+    assert "1 pair of groups of sex and of 6 pairs of combinations in sex:site" in run("methods all.xlsx").stdout
+    # A column of a journal is 85 mm wide.
+    box = re.search(rb"/MediaBox \[ ?0 0 ([0-9.]+)", Path("means.pdf").read_bytes())
+    assert 70 < float(box[1]) * 25.4 / 72 < 86
+
+
+def test_too_few_permutations_for_the_number_of_pairs_are_told(folder, shapes):
+    sx.write(shapes.replace(labels=list("abcde") * 8), "many.npz")
+    note = "note: with 99 permutations no corrected P of 10 pairs can be 0.05 or less: use at least 199 permutations."
+    assert note in " ".join(run("test many.npz --by label --permutations 99").stdout.split())
+    assert "no corrected P" not in run("test many.npz --by label --permutations 199").stdout
 
 
 def test_groups_of_one_shape_are_left_out_and_named(folder, shapes):
@@ -211,18 +243,22 @@ def test_methods_tell_numbers_exclusions_settings_and_versions(folder, shapes):
     lines_of(run("test labelled.npz --by label --dictionary model.npz -o found --permutations 49"))
     text = "\n".join(lines_of(run("methods found/anova.csv model.npz")))
     for told in (
-        "40 shapes were read from points.tps as closed configurations in Landmarks(n_points=16, closed=True)",
-        "A dictionary of 3 atoms was learned from cells.npz, with at most 2 atoms per shape and seed 4",
-        "38 of 40 shapes were used. Left out were rows 38 (no label), 39 (no label).",
-        "The model shape ~ label was tested by Procrustes analysis of variance with 49 random residual",
+        "The data set comprised 40 closed outlines, each described by 16 points.",
+        "A dictionary of 3 typical shapes (atoms) was learned that approximates each shape by a weighted sum of at "
+        "most 2 of them",
+        "random seed 4",
+        "2 of 40 shapes were omitted (no label: 2).",
+        "The model shape ~ label was tested by Procrustes analysis of variance (Goodall, 1991) with sums of squares of "
+        "type I and 49 random permutations of residuals",
         f"shapelex {sx.__version__} (Python ",
         f"NumPy {np.__version__}",
         "Benjamini",
         "arXiv:1903.11356",
     ):
         assert told in text
-    # Each step once, though both files have them.
-    assert text.count("A dictionary of 3 atoms was learned") == 1
+    # Each step once, though both files have them; a paper names no files and no programs' notes.
+    assert text.count("A dictionary of 3 typical shapes (atoms) was learned") == 1
+    assert not re.search(r"\.(npz|tps|csv|png)|note", text)
     lines_of(run("methods found/anova.csv -o methods.md"))
     facts = facts_of(run("methods found/anova.csv --json"))
     assert facts["paragraph"] in (folder / "methods.md").read_text()

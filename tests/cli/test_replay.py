@@ -70,15 +70,14 @@ def make_record(command, facts=None, inputs=()):
 @pytest.mark.parametrize(
     ("command", "facts"),
     [
-        ("test", {"dropped": [1]}),
+        ("test", {"n_used": 3, "n_shapes": 4, "dropped": [1]}),
         ("test", {"n_pairs": "x", "correction": "holm"}),
-        ("test", {"adjustment": 5}),
+        ("test", {"correction": "holm", "other_terms": 5}),
         ("test", {"n_used": 3}),
         ("classify", {"methods": [1]}),
         ("classify", {"accuracy": 0.5}),
         ("learn", {"rmse": "abc"}),
-        ("import", {"preparation": "x"}),
-        ("import", {"notes": [1]}),
+        ("import", {"described": "outlines"}),
     ],
 )
 def test_facts_that_make_no_sense(command, facts):
@@ -138,4 +137,6 @@ def test_output_to_a_full_disk(command):
 def test_options_of_earlier_versions_are_told_by_methods():
     make_record("shapelex learn a.npz -o b.npz --atoms 7 --nonzero 2 --seed 5")
     text = run("methods table.csv").stdout
-    assert "A dictionary of 7 atoms was learned from a.npz, with at most 2 atoms per shape and seed 5" in text
+    assert "A dictionary of 7 typical shapes (atoms) was learned" in text
+    assert "at most 2 of them" in text
+    assert "random seed 5" in text

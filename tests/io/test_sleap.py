@@ -84,4 +84,3 @@ def test_animals_that_were_not_tracked_are_no_series(tmp_path):
 )
 def test_refuses(tmp_path, told, words):
     check_refused(words, sx.read, save(tmp_path / "a.h5", **told))
-    check_refused("is a project of SLEAP: export it", sx.read, save(tmp_path / "flies.slp"))

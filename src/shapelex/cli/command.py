@@ -31,7 +31,7 @@ _GROUPS_OF_OPTIONS = {"figure": _FIGURE, "shapes_figure": (*_FIGURE, "columns", 
 _LEAST = {
     "n_atoms": 1, "n_nonzero": 1, "n_points": 2, "weight_penalty": 0, "effort": 1, "tie": 0, "n_swaps": 0,
     "n_restarts": 1, "max_iter": 0, "batch_size": 1, "random_state": 0, "cv": 2, "max_shapes": 1, "permutations": 19,
-    "switch_cost": 0, "fps": 0, "min_duration": 1, "columns": 1,
+    "switch_cost": 0, "fps": 0, "min_duration": 1, "columns": 1, "type": 1,
 }  # fmt: skip
 """The least values of options that are numbers, which help tells."""
 _SPELLED = {"out": ["-o", "--out"], "quiet": ["--quiet", "-q"], "closed": ["--closed/--open"]}

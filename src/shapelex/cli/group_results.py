@@ -12,13 +12,15 @@ if TYPE_CHECKING:
     from shapelex.statistics.group_comparison import GroupComparison
 
 RESULT_FILES = (
-    "anova.csv", "pairs.csv", "points.csv", "atoms.csv", "atom_means.csv",
-    "means.png", "effects.png", "allometry.png", "atoms.png", "typical.png",
+    "anova.csv", "pairs.csv", "interactions.csv", "points.csv", "atoms.csv", "atom_means.csv",
+    "means.png", "effects.png", "allometry.png", "atoms.png", "typical.png", "model.png",
 )  # fmt: skip
 """Names of all files that may be in the folder of results."""
 
+FIGURE_WIDTH = 140  # mm
+
 Draw = tuple[Callable[[Any], Any], float]
-"""Function that draws on axes, and the height of its figure in mm."""
+"""Function that draws on axes, and the height of its figure in mm where it is as wide as FIGURE_WIDTH."""
 
 
 @dataclass
@@ -60,7 +62,7 @@ class GroupResults:
         if atoms is not None:
             drawn["atoms"] = (lambda ax: atoms.plot(ax)), 110
             drawn["typical"] = (lambda ax: atoms.plot_typical(ax)), 100
-        return drawn
+        return drawn or {"model": ((lambda ax: self.found.fit.plot(ax=ax)), 100)}
 
 
 def tell_results(found: "GroupComparison", n_shapes: int, permutations: int) -> GroupResults:
@@ -72,7 +74,7 @@ def tell_results(found: "GroupComparison", n_shapes: int, permutations: int) -> 
         "formula": fit.formula, "by": found.by, "unit": None if units is None else units.column, "n_used": fit.n_used,
         "n_shapes": n_shapes, "units": fit.shapes.noun, "n_units": len(fit.shapes.table),
         "dropped": {str(row): found.left_out.get(row, reason) for row, reason in dropped.items()},
-        "permutations": permutations,
+        "permutations": permutations, "type": fit.settings["type"],
     }  # fmt: skip
     texts, tables = [str(fit)], {"anova": fit.to_dataframe()}
     if found.pairs is not None:
@@ -80,6 +82,13 @@ def tell_results(found: "GroupComparison", n_shapes: int, permutations: int) -> 
         facts |= {"correction": found.correction, "n_pairs": len(found.pairs)}
         facts |= {"bootstrap": BOOTSTRAP} if "low" in found.pairs else {}
         texts.append(_pairs_text(found.pairs, found.correction))
+    if found.interactions is not None:
+        tables["interactions"] = found.interactions
+        facts["interactions"] = found.interactions["term"].value_counts(sort=False).to_dict()
+        texts += [
+            _pairs_text(table.drop(columns="term"), found.correction, f" of the combinations in {term}")
+            for term, table in found.interactions.groupby("term", sort=False)
+        ]
     if found.local is not None:
         tables["points"] = found.local.to_dataframe()
         texts.append(str(found.local))
@@ -87,8 +96,9 @@ def tell_results(found: "GroupComparison", n_shapes: int, permutations: int) -> 
         tables |= {"atoms": found.atoms.to_dataframe(), "atom_means": found.atoms.means}
         texts.append(str(found.atoms))
     if found.by is not None and (found.other_terms or found.allometry is not None):
-        facts["adjustment"] = _tell_adjustment(found, found.by)
-        texts.append(" ".join(facts["adjustment"]))
+        facts["other_terms"] = found.other_terms
+        facts["allometry"] = None if found.allometry is None else f"shape ~ log(size) * {found.by}"
+        texts.append(" ".join(_tell_adjustment(found, found.by)))
     notes = found.notes()
     for note in notes:
         # Said once, above all results.
@@ -110,7 +120,7 @@ def _tell_adjustment(found: "GroupComparison", by: str) -> list[str]:
     return told
 
 
-def _pairs_text(table: "pd.DataFrame", correction: str) -> str:
+def _pairs_text(table: "pd.DataFrame", correction: str, what: str = "") -> str:
     from shapelex.statistics.group_comparison import CONFIDENCE
     from shapelex.statistics.results import format_table
 
@@ -118,7 +128,7 @@ def _pairs_text(table: "pd.DataFrame", correction: str) -> str:
         f", adjusted for sampling, with intervals of {100 * CONFIDENCE:g} % (bootstrap)" if "low" in table else ""
     )
     corrected = f"; P corrected by the method of {correction.capitalize()}" if len(table) > 1 else ""
-    return f"Distances between mean shapes{interval}{corrected}.\n\n{format_table(table, index=False)}"
+    return f"Distances between mean shapes{what}{interval}{corrected}.\n\n{format_table(table, index=False)}"
 
 
 def _answer(found: "GroupComparison", permutations: int) -> str:

@@ -8,7 +8,7 @@ import typer
 
 from shapelex.cli.check import say_findings
 from shapelex.cli.command import Table, command
-from shapelex.cli.group_results import RESULT_FILES, GroupResults, tell_results
+from shapelex.cli.group_results import FIGURE_WIDTH, RESULT_FILES, GroupResults, tell_results
 from shapelex.cli.outputs import options_apart
 from shapelex.cli.run import Run
 from shapelex.cli.shapes import load_dictionary, read_shapes, read_shapes_for, say_notes, unit_of
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@command("raw_cells")
+@command("raw_cells", "figure")
 def compare_groups(
     run: Run,
     shapes: str,
@@ -25,6 +25,7 @@ def compare_groups(
     by: str | None = None,
     unit: str | None = None,
     formula: str | None = None,
+    type: int = 1,  # noqa: A002 -- named like the option
     dictionary: Path | None = None,
     out: Path | None = None,
     table: Table | None = None,
@@ -39,6 +40,10 @@ def compare_groups(
     size is the centroid size; other names are columns of the shapes. Shapes without a value, and groups of one shape,
     are left out, and named. Shapes that are not independent, such as those of one image, are averaged (--unit).
 
+    After a model with an interaction of --by with another column, such as "~ species * sex", the combinations of both
+    are compared in pairs, too. --figure draws the mean shapes, or what the model fits; --width single is one column of
+    a journal.
+
     With --force, the results of an earlier test in the folder -o are replaced as a whole; other files in it are kept.
 
     Example: shapelex test shapes.npz --by treatment --unit animal -o results
@@ -46,9 +51,10 @@ def compare_groups(
     Options
     -------
     formula : Linear model, such as "~ log(size) * species"; by default the groups alone.
+    type : Type of the sums of squares: 1, 2 or 3, as in SAS and R.
     dictionary : Model file that learn wrote: also compare its atoms.
     out : Folder for tables and figures.
-    table : Also write the analysis of variance: .csv, .tsv, .xlsx or .parquet.
+    table : Also write the analysis of variance: .csv, .tsv or .parquet; as .xlsx all tables, a sheet for each.
     permutations : Number of permutations.
     """
     if by is None and formula is None:
@@ -69,6 +75,7 @@ def compare_groups(
     import shapelex as sx
 
     with run.progress("comparing"):
+        from shapelex.files.table_file import write_workbook
         from shapelex.statistics.group_comparison import compare_groups as compare
 
         compared = compare(
@@ -76,6 +83,7 @@ def compare_groups(
             by,
             unit=unit_of(unit),
             formula=None if formula is None else f"shape ~ {formula.rpartition('~')[2].strip()}",
+            type=type,
             codes=None if model is None else model.encode(found),
             model=model,
             permutations=permutations,
@@ -93,7 +101,13 @@ def compare_groups(
     if out is not None:
         _write_results(run, out, results, joined)
     if table is not None:
-        run.write_table(table, _columns_of(results.tables["anova"]))
+        if table.suffix.lower() == ".xlsx":
+            write_workbook(run.outputs.place(table), results.tables, run.record)
+        else:
+            run.write_table(table, _columns_of(results.tables["anova"]))
+    if run.figure is not None:
+        draw, height = next(iter(results.figures(joined).values()))
+        run.draw(draw, height / FIGURE_WIDTH)
     return {"answer": results.answer, **results.facts, "tables": results.records()}
 
 
@@ -122,7 +136,7 @@ def _write_results(run: Run, out: Path, results: GroupResults, lines: bool) -> N
     for name, (draw, height) in results.figures(lines).items():
         path = folder / f"{name}.png"
         with style():
-            figure = Figure(figsize=figure_size(140, height), layout="constrained")
+            figure = Figure(figsize=figure_size(FIGURE_WIDTH, height), layout="constrained")
             ax: Axes = figure.subplots()
             draw(ax)
             save_figure(figure, path)

@@ -28,11 +28,16 @@ def methods(run: Run, files: list[Path], *, out: TextFile | None = None) -> dict
     """
     run.reads(*files)
     steps, versions = find_steps(files)
-    told = [sentence_of(step) for step in steps]
-    paragraph = " ".join([*(words for words, _ in told if words), _versions_sentence(versions)])
+    sentences = [sentence_of(step) for step in steps]
+    told = [one for one in sentences if one is not None]
+    # Several files of one analysis may say the same.
+    paragraph = " ".join([*dict.fromkeys(words for words, _ in told if words), _versions_sentence(versions)])
     references = list(dict.fromkeys([*(one for _, cited in told for one in cited), PAPER]))
     text = "\n\n".join([paragraph, "References", "\n".join(f"- {reference}" for reference in references)])
     run.say(text)
+    for step, sentence in zip(steps, sentences, strict=True):
+        if sentence is None:
+            run.say(f"\nnote: not described above: {step.command}")
     if out is not None:
         from shapelex.files.atomic import write_atomically
         from shapelex.files.provenance import write_sidecar
@@ -50,7 +55,7 @@ def _versions_sentence(versions: list[dict[str, str]]) -> str:
         others = [f"{title} {one[name]}" for name, title in _PACKAGES.items() if name in one]
         told.append(f"shapelex {one.get('shapelex', '(version not recorded)')} (Python {one.get('python', '?')}"
                     f"{''.join(f', {other}' for other in others)})")  # fmt: skip
-    return f"All computations were made with {' and with '.join(told)}." if told else ""
+    return f"All computations were made with {' and '.join(told)}." if told else ""
 
 
 def _as_json(step: Step) -> dict[str, Any]:

@@ -115,16 +115,32 @@ def _describe(path: Path) -> dict[str, Any]:
 
 def _describe_shapes(path: Path) -> dict[str, Any]:
     import shapelex as sx
+    from shapelex.shapes.preparation import FLAGS
 
     shapes = sx.open_shapes(path)
+    done = shapes.preparation
+    is_registered = done is not None and done.is_registered
     return {
         "n_shapes": len(shapes),
-        "space": repr(shapes.space),
-        "closed": bool(shapes.space.closed),
-        "n_coordinates": shapes.space.n_coordinates,
-        "preparation": None if shapes.preparation is None else str(shapes.preparation),
+        "described": _in_words(shapes.space, done),
+        "resampling": None if done is None else done.resampling,
+        "registered": [words for name, words in FLAGS.items() if is_registered and getattr(done, name)],
+        "left_out": [] if done is None else list(done.left_out),
         "notes": list(shapes.notes),
     }
+
+
+def _in_words(space: Any, preparation: Any) -> str:
+    """Return what the shapes of a space are, as in "closed outlines, each described by 80 points"."""
+    import shapelex as sx
+
+    kind = "closed outlines" if space.closed else "open curves"
+    if isinstance(space, sx.Landmarks):
+        if not space.closed and (preparation is None or preparation.resampling in (None, "as given")):
+            return f"configurations of {space.n_coordinates} landmarks"
+        return f"{kind}, each described by {space.n_coordinates} points"
+    name = {"BSpline": "a B-spline", "HermiteSpline": "a Hermite spline"}.get(type(space).__name__, "a curve")
+    return f"{kind}, each described by {name} with {space.n_coordinates} coefficients"
 
 
 def _describe_model(path: Path) -> dict[str, Any]:

@@ -96,9 +96,11 @@ def _remove_abandoned(target: Path) -> None:
         if own.fullmatch(left.name) is None:
             continue
         with _lock(left) as is_abandoned:
-            if is_abandoned:
-                if (left / "old").is_dir() and not target.exists():
+            # Without locks too: a process that lives, and is just replacing the folder, moves it aside once more.
+            if is_abandoned is not False and (left / "old").is_dir() and not target.exists():
+                with suppress(FileExistsError, FileNotFoundError):
                     (left / "old").rename(target)
+            if is_abandoned:
                 shutil.rmtree(left, ignore_errors=True)
 
 

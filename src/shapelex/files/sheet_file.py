@@ -3,7 +3,7 @@
 import io
 import warnings
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -23,44 +23,48 @@ _MAX_ROWS, _MAX_COLUMNS, _MAX_TEXT = 1 << 20, 1 << 14, (1 << 15) - 1
 _FREE_CELLS, _MOST_EMPTY = 10_000, 50
 
 
-def write_sheet(names: Sequence[str], rows: Iterable[Sequence[Any]], stream: BinaryIO) -> None:
-    """Write rows, of which NaN and empty text are empty cells, as the only sheet of an Excel workbook."""
+def write_sheets(sheets: Mapping[str, tuple[Sequence[str], Iterable[Sequence[Any]]]], stream: BinaryIO) -> None:
+    """Write an Excel workbook: of each sheet names and rows, of which NaN and empty text are empty cells."""
     openpyxl = load_openpyxl()
-    if len(names) > _MAX_COLUMNS:
-        raise ShapeFileError(
-            f"A sheet holds at most {_MAX_COLUMNS} columns, but the table has {len(names)}: write .csv or .parquet."
-        )
     book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet("shapelex")
-
-    def as_cell(value: Any) -> Any:
-        if not isinstance(value, str):
-            return None if value != value else value
-        if len(value) > _MAX_TEXT:
+    for title, (names, rows) in sheets.items():
+        if len(names) > _MAX_COLUMNS:
             raise ShapeFileError(
-                f"A cell of a sheet holds at most {_MAX_TEXT} characters, got {value[:40]!r}…: shorten it."
+                f"A sheet holds at most {_MAX_COLUMNS} columns, but the table has {len(names)}: write .csv or .parquet."
             )
-        cell = openpyxl.cell.WriteOnlyCell(sheet)
+        sheet = book.create_sheet(title)
         try:
-            cell.value = value
-        except openpyxl.utils.exceptions.IllegalCharacterError as error:
-            raise ShapeFileError(f"{value[:40]!r} has characters that a sheet cannot hold: write .csv.") from error
-        # A text that begins with = is not a formula.
-        cell.data_type = "s"
-        return cell if value else None
-
-    try:
-        for number, row in enumerate(chain([names], rows), start=1):
-            if number > _MAX_ROWS:
-                raise ShapeFileError(f"A sheet holds at most {_MAX_ROWS - 1} rows, but the table has more: write .csv.")
-            sheet.append([as_cell(value) for value in row])
-    except BaseException:
-        sheet.close()
-        raise
+            for number, row in enumerate(chain([names], rows), start=1):
+                if number > _MAX_ROWS:
+                    raise ShapeFileError(
+                        f"A sheet holds at most {_MAX_ROWS - 1} rows, but the table has more: write .csv."
+                    )
+                sheet.append([_as_cell(value, sheet) for value in row])
+        except BaseException:
+            sheet.close()
+            raise
     # In memory first: on a full disk the archive of openpyxl would be left open.
     content = io.BytesIO()
     book.save(content)
     stream.write(content.getbuffer())
+
+
+def _as_cell(value: Any, sheet: Any) -> Any:
+    if not isinstance(value, str):
+        return None if value != value else value
+    if len(value) > _MAX_TEXT:
+        raise ShapeFileError(
+            f"A cell of a sheet holds at most {_MAX_TEXT} characters, got {value[:40]!r}…: shorten it."
+        )
+    openpyxl = load_openpyxl()
+    cell = openpyxl.cell.WriteOnlyCell(sheet)
+    try:
+        cell.value = value
+    except openpyxl.utils.exceptions.IllegalCharacterError as error:
+        raise ShapeFileError(f"{value[:40]!r} has characters that a sheet cannot hold: write .csv.") from error
+    # A text that begins with = is not a formula.
+    cell.data_type = "s"
+    return cell if value else None
 
 
 def read_rows(path: Path, sheet: str | int | None = None) -> list[tuple[int, list[Any]]]:

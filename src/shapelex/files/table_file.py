@@ -21,7 +21,7 @@ from shapelex.exceptions import ShapeFileError
 from shapelex.files.atomic import write_atomically
 from shapelex.files.guards import check_regular, check_swelling
 from shapelex.files.provenance import KEY, write_sidecar
-from shapelex.files.sheet_file import read_rows, rows_as_frame, write_sheet
+from shapelex.files.sheet_file import read_rows, rows_as_frame, write_sheets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +95,7 @@ def write_table(
             return
         rows = (zip(*map(_cells, block.values()), strict=True) for block in chain([first], arrays))
         if suffix == ".xlsx":
-            write_sheet(list(first), chain.from_iterable(rows), stream)
+            write_sheets({"shapelex": (list(first), chain.from_iterable(rows))}, stream)
             return
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
         writer = csv.writer(text, delimiter="," if suffix == ".csv" else "\t", lineterminator="\n")
@@ -108,6 +108,16 @@ def write_table(
     if suffix != ".parquet":
         write_sidecar(target, run)
     return target
+
+
+def write_workbook(path: Path, tables: "Mapping[str, pd.DataFrame]", run: Mapping[str, Any]) -> None:
+    """Write data frames as the sheets of an Excel workbook, whole or not at all; a file that is there is replaced."""
+    sheets = {
+        title: (list(table), zip(*(_cells(np.ma.asarray(table[name])) for name in table), strict=True))
+        for title, table in tables.items()
+    }
+    write_atomically(path, lambda stream: write_sheets(sheets, stream))
+    write_sidecar(path, run)
 
 
 def check_table_path(path: Path) -> str:

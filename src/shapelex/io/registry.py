@@ -165,12 +165,6 @@ _REFUSED = (
         "is a CTX file, a format that is no longer read: draw its contours as a mask (.png), or save their points as a "
         "table (.csv).",
     ),
-    (
-        ".slp",
-        b"\x89HDF",
-        "is a project of SLEAP: export it for analysis (.h5), in SLEAP by File > Export Analysis HDF5, or with "
-        "sleap-convert --format analysis.",
-    ),
 )
 
 
@@ -232,6 +226,8 @@ _LISTED = [
     Format("npy", (".npy",), "npy", _starts_with(b"\x93NUMPY")),
     Format("matlab", (".mat",), "matlab", _starts_with(b"MATLAB 5.0", b"MATLAB 7.3")),
     Format("sleap", (".h5", ".hdf5"), "sleap", lambda head: False, has_own_mark=True),  # noqa: ARG005
+    Format("sleap_project", (".slp",), "sleap_project", lambda head: False),  # noqa: ARG005
+    Format("nwb", (".nwb", ".h5"), "nwb", lambda head: False, has_own_mark=True),  # noqa: ARG005
     Format("deeplabcut", (".csv", ".csv.gz", ".h5"), "deeplabcut", _matches(rb"scorer[,;\t]"), has_own_mark=True),
     Format("r_array", (".csv", ".csv.gz"), "r_array", lambda head: False, True, has_own_mark=True),  # noqa: ARG005
     Format("hdf5", (".h5", ".hdf5", ".hdf"), "hdf5", _starts_with(b"\x89HDF\r\n\x1a\n")),

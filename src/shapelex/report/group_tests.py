@@ -56,7 +56,9 @@ def group_tests(
             return {"column": column, "refused": str(error)}
     tests, row = found.atoms, found.fit.table.iloc[0]
     assert tests is not None
-    remarks = [*tests.remarks, *(str(warning.message) for warning in caught)]
+    # The page may have been made by either.
+    told = [one.replace("unit=None", "unit=None in Python, or --unit none in a command,") for one in tests.remarks]
+    remarks = [*told, *(str(warning.message) for warning in caught)]
     return {
         "column": column,
         "unit": None if units is None else units.column,

@@ -1,5 +1,7 @@
 """Whether groups differ, in which shapes, points and atoms: what ``shapelex test`` and the page both tell."""
 
+import math
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,7 @@ from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.shapes.study import Units
 from shapelex.statistics.atom_differences import AtomTests, atom_tests
 from shapelex.statistics.data import read_input, tell_choice
-from shapelex.statistics.group_pairs import pairwise
+from shapelex.statistics.group_pairs import Pairwise, pairwise
 from shapelex.statistics.grouping import group_units
 from shapelex.statistics.local_differences import LocalTest, local_test
 from shapelex.statistics.mean_distances import mean_distances
@@ -45,6 +47,9 @@ class GroupComparison:
         Pairs of groups; with intervals where the groups are the only term.
     correction : str
         Correction of their P values.
+    interactions : DataFrame or None
+        Pairs of combinations of groups, for each interaction of the groups with other groups in the model: those of
+        `pairs` after the column ``term``.
     local, atoms, allometry
         Tests of points and of atoms, and the dependence on size, where these were asked for.
     """
@@ -55,6 +60,7 @@ class GroupComparison:
     left_out: dict[int, str] = field(default_factory=dict)
     pairs: "pd.DataFrame | None" = None
     correction: str = ""
+    interactions: "pd.DataFrame | None" = None
     local: LocalTest | None = None
     atoms: AtomTests | None = None
     allometry: Allometry | None = None
@@ -62,7 +68,7 @@ class GroupComparison:
     @property
     def other_terms(self) -> list[str]:
         """Terms of the model other than the groups."""
-        return [term for term in self.fit.design.terms if term not in (self.by, f"`{self.by}`")]
+        return [term for term in self.fit.design.terms if _columns_of(self.fit, term) != [self.by]]
 
     def notes(self) -> list[str]:
         """Return what the units are, and which groups are left out."""
@@ -74,6 +80,15 @@ class GroupComparison:
                 f"{len(different)} groups that are too small to be compared are left out, as if their shapes had no "
                 f"{self.by}: {', '.join(different[:_MOST_NAMED])}{more}."
             )
+        permutations = self.fit.settings["permutations"]
+        counts = [] if self.pairs is None else [len(self.pairs)]
+        counts += [] if self.interactions is None else self.interactions["term"].value_counts().tolist()
+        if self.correction == "holm" and max(counts, default=0) > LEVEL * (permutations + 1):
+            least = math.ceil(max(counts) / LEVEL) - 1
+            told.append(
+                f"with {permutations} permutations no corrected P of {max(counts)} pairs can be {LEVEL:g} or less: use "
+                f"at least {least} permutations."
+            )
         return told
 
 
@@ -83,6 +98,7 @@ def compare_groups(
     *,
     unit: Any = "auto",
     formula: str | None = None,
+    type: Any = 1,  # noqa: A002
     codes: Any = None,
     model: Any = None,
     data: Any = None,
@@ -108,7 +124,7 @@ def compare_groups(
         used = given.use({by: given.column(columns[by], by)}, unit=units)
         fit = fit_groups(used, by, permutations=permutations, seed=seed)
     else:
-        fit = shape_lm(formula, shapes, columns or None, unit=units, **settings)
+        fit = shape_lm(formula, shapes, columns or None, unit=units, type=type, **settings)
     found: dict[str, Any] = {}
     if by is not None:
         if by not in fit.shapes.table.columns:
@@ -127,17 +143,35 @@ def compare_groups(
 
 
 def _compare_pairs(fit: ShapeLinearModel, by: str, *, is_plain: bool, seed: int) -> dict[str, Any]:
-    others = [term for term in fit.design.terms if not {by, f"`{by}`"} & fit.design.factors_of[term]]
-    # Without what is in question: the groups, and their interactions.
-    pairs = pairwise(fit, by, null=None if is_plain else f"shape ~ {' + '.join(others) or '1'}")
-    table = pairs.to_dataframe()
+    import pandas as pd
+
+    pairs = _pairs_of(fit, [by], is_plain=is_plain)
+    found: dict[str, Any] = {"pairs": pairs.to_dataframe(), "correction": pairs.correction}
     if is_plain:
         # One factor: the means are averages, and have intervals.
         grouping = group_units(fit.shapes.table[by], unit=fit.shapes.noun)
         rng = np.random.default_rng(seed)
         distances = mean_distances(grouping, fit.shapes.coordinates, BOOTSTRAP, CONFIDENCE, rng)
-        table = distances.assign(P=table["P"], P_corrected=table["P_corrected"])
-    return {"pairs": table, "correction": pairs.correction}
+        found["pairs"] = distances.assign(P=found["pairs"]["P"], P_corrected=found["pairs"]["P_corrected"])
+    tables = []
+    for term in fit.design.terms:
+        columns = _columns_of(fit, term)
+        if by in columns and len(columns) > 1 and fit.design.categorical.issuperset(columns):
+            tables.append(_pairs_of(fit, columns, is_plain=False).to_dataframe())
+            tables[-1].insert(0, "term", term)
+    return found | ({"interactions": pd.concat(tables, ignore_index=True)} if tables else {})
+
+
+def _pairs_of(fit: ShapeLinearModel, columns: list[str], *, is_plain: bool) -> Pairwise:
+    """Compare combinations of columns in pairs; the null model has no term with any of these columns."""
+    others = [term for term in fit.design.terms if not {*columns} & {*_columns_of(fit, term)}]
+    return pairwise(fit, columns, null=None if is_plain else f"shape ~ {' + '.join(others) or '1'}")
+
+
+def _columns_of(fit: ShapeLinearModel, term: str) -> list[str]:
+    """Return the columns that a term has, as ``label`` and ``site`` of ``label:C(site)``."""
+    named = {name for factor in fit.design.factors_of[term] for name in re.findall(r"`[^`]+`|\w+", factor)}
+    return [name for name in fit.shapes.table.columns if not {name, f"`{name}`"}.isdisjoint(named)]
 
 
 def _as_categories(column: Any, name: str) -> list[str]:

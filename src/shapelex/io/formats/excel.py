@@ -8,7 +8,7 @@ from shapelex._extras import load_openpyxl
 from shapelex._messages import format_option
 from shapelex._validation import check_flag
 from shapelex.exceptions import ShapeFileError
-from shapelex.files.sheet_file import read_rows, rows_as_frame, write_sheet
+from shapelex.files.sheet_file import read_rows, rows_as_frame, write_sheets
 from shapelex.io.formats.frames import frame_records, set_frame
 from shapelex.io.guards import refusing
 from shapelex.io.joining import as_text
@@ -48,7 +48,7 @@ def read_records(
 def write_set(shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved") -> None:
     """Write a set as a sheet with names."""
     frame = set_frame(shapes, layout)
-    write_sheet(list(frame.columns), frame.itertuples(index=False, name=None), stream)
+    write_sheets({"shapelex": (list(frame.columns), frame.itertuples(index=False, name=None))}, stream)
 
 
 def read_sheet(

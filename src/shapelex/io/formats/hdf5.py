@@ -23,7 +23,7 @@ from shapelex._validation import check_choice, points_to_complex
 from shapelex.exceptions import ShapeFileError
 from shapelex.files.guards import LARGE_RATIO
 from shapelex.io.formats.frame_rates import as_rate
-from shapelex.io.formats.hdf5_text import attributes_of
+from shapelex.io.formats.hdf5_text import attributes_of, check_text
 from shapelex.io.formats.time_series import block_records, check_max_gap, series_order
 from shapelex.io.guards import read_head, refusing
 from shapelex.io.records import Record, Remark
@@ -217,6 +217,21 @@ def check_size(found: "h5py.Dataset", name: str, path: Path, *, is_held: bool = 
     if n_chunk > _MAX_BYTES or is_swollen or (is_held and is_large):
         raise ShapeFileError(f"{path} is refused: {name!r} declares {found.shape} but holds {n_stored} bytes.")
     return n_bytes
+
+
+def check_all_sizes(path: Path) -> None:
+    """Refuse an HDF5 file that another library will read, if a dataset declares more than it holds."""
+    h5py = load_library("h5py", "h5py", "Reading HDF5 files")
+
+    def look(name: str, found: Any) -> None:
+        if isinstance(found, h5py.Dataset):
+            if found.is_virtual or found.external:
+                raise ShapeFileError(f"{path} is refused: the values of {name!r} lie in another file.")
+            check_size(found, name, path)
+            check_text(found, path)
+
+    with h5py.File(path, "r") as file:
+        file.visititems(look)
 
 
 def _choose(file: "h5py.File", dataset: str | None, path: Path) -> tuple[str, "h5py.Dataset"]:
