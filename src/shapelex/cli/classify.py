@@ -1,5 +1,6 @@
 """``shapelex classify``: learns to tell classes of shapes apart, tests it by folds, and predicts new shapes."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,18 +108,13 @@ def _check_not_classifier(path: Path) -> None:
     """Refuse to learn from a classifier: new shapes were forgotten."""
     from shapelex.files.archive import read_header
 
-    if path.suffix.lower() != ".npz" or not path.is_file():
-        return
-    try:
-        header = read_header(path)
-    except (ShapelexError, OSError, ValueError, KeyError):
-        return  # told by what reads the shapes
-    if header.get("format") == "shapelex model":
-        raise typer.BadParameter(
+    # What else is wrong with a file is told by what reads the shapes.
+    with suppress(ShapelexError, OSError, ValueError, KeyError):
+        is_model = path.suffix.lower() == ".npz" and read_header(path).get("format") == "shapelex model"
+        told = (
             f"{path} is a model, and the shapes whose classes it is to predict are missing: shapelex classify {path} "
-            "new.npz -o predictions.csv",
-            param_hint="NEW",
         )
+        refuse(is_model, "NEW", told + "new.npz -o predictions.csv")
 
 
 def _read_classes(run: Run, path: str, by: str | None) -> "tuple[ShapeSet, np.ndarray[Any, Any]]":

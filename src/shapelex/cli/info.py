@@ -12,6 +12,7 @@ from shapelex.cli.shapes import open_or_read
 from shapelex.exceptions import ShapeFileError
 
 if TYPE_CHECKING:
+    from shapelex._typing import FloatArray
     from shapelex.files.model_file import Model
 
 # What commands draw, by the end of its name; an image may hold masks, too.
@@ -126,12 +127,16 @@ def _describe_codes(_: Run, file: str) -> tuple[list[str], dict[str, Any]]:
     from shapelex.files.code_files import describe_codes
 
     shape, n_atoms, errors = describe_codes(Path(file))
-    rmse = float((errors**2).mean() ** 0.5)
-    facts = {"holds": "codes", "n_shapes": shape[0], "n_atoms": n_atoms, "n_nonzero": shape[1]}
-    return [
-        f"codes of {shape[0]} shapes over {n_atoms} atoms, at most {shape[1]} per shape",
-        f"RMSE {100 * rmse:.2f} %",
-    ], {**facts, "rmse": rmse}
+    facts = {"n_atoms": n_atoms, "n_nonzero": shape[1]}
+    return _tell_codes(errors, f"over {n_atoms} atoms, at most {shape[1]} per shape", facts)
+
+
+def _tell_codes(errors: "FloatArray", words: str, facts: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
+    lines, rmse = [f"codes of {errors.size} shapes {words}"], None
+    if errors.size:
+        rmse = float((errors**2).mean() ** 0.5)
+        lines.append(f"RMSE {100 * rmse:.2f} %, worst {100 * errors.max():.2f} %")
+    return lines, {"holds": "codes", "n_shapes": errors.size, **facts, "rmse": rmse}
 
 
 def _describe_table(path: Path) -> tuple[list[str], dict[str, Any]] | None:
@@ -143,13 +148,7 @@ def _describe_table(path: Path) -> tuple[list[str], dict[str, Any]] | None:
     from shapelex.files.code_files import read_code_errors
 
     errors = read_code_errors(path)
-    if errors is None:
-        return None
-    rmse = float((errors**2).mean() ** 0.5) if errors.size else None
-    lines = [f"codes of {errors.size} shapes, as a table"]
-    if rmse is not None:
-        lines.append(f"RMSE {100 * rmse:.2f} %, worst {100 * errors.max():.2f} %")
-    return lines, {"holds": "codes", "n_shapes": errors.size, "rmse": rmse}
+    return None if errors is None else _tell_codes(errors, "as a table", {})
 
 
 def _describe_shapes(run: Run, file: str) -> tuple[list[str], dict[str, Any]]:

@@ -1,7 +1,7 @@
 """Shapes and models that commands read, whole or piece by piece, and clusters that learn from them."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -263,15 +263,10 @@ def in_commands(text: Any) -> str:
 
 
 def make_space(kind: str, n_points: int, closed: bool) -> "Space":
-    """Return a space by its name on the command line."""
+    """Return a space of curves by its name on the command line."""
     import shapelex as sx
 
-    kinds: dict[str, Callable[..., Space]] = {
-        "landmarks": sx.Landmarks,
-        "bspline": sx.BSpline,
-        "hermite": sx.HermiteSpline,
-    }
-    return kinds[kind](n_points, closed=closed)
+    return (sx.BSpline if kind == "bspline" else sx.HermiteSpline)(n_points, closed=closed)
 
 
 def with_hint(error: ShapelexError, path: str, command: str) -> ShapelexError:
