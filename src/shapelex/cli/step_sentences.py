@@ -10,7 +10,6 @@ from typing import Any
 
 from shapelex.cli.recorded_steps import Step
 from shapelex.exceptions import ShapeFileError, reason_of
-from shapelex.shapes.preparation import LEFT_OUT
 
 PAPER = (
     "A. Song, V. Uhlmann, J. Fageot and M. Unser, Dictionary learning for two-dimensional Kendall shapes, SIAM Journal "
@@ -64,6 +63,8 @@ def _count(number: int, noun: str) -> str:
 
 
 def _tell_import(step: Step) -> Sentence:
+    from shapelex.shapes.preparation import LEFT_OUT
+
     facts = step.facts
     if "described" not in facts:
         # The file is gone, or holds something else.
