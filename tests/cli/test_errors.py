@@ -309,6 +309,7 @@ REFUSED = [
     (f"test shapes.npz --by label --dictionary . {FEW}", 1, None, "."),
     (f"test shapes.npz --by label {FEW} --force -o ''", 2, "-o", "needs the name of a folder"),
     (f"test shapes.npz --by label {FEW} --force --out=", 2, "-o", "needs the name of a folder"),
+    ("test shapes.npz --by treatment --type 4", 2, "--type", "less than or equal to 3"),
     ("info shapes.npz --log none/run.log", 1, None, "none"),
     ("methods own.csv", 1, None, "own.csv"),
     ("methods gone.csv", 1, None, "there is no file gone.csv"),

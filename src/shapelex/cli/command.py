@@ -34,6 +34,7 @@ _LEAST = {
     "switch_cost": 0, "fps": 0, "min_duration": 1, "columns": 1, "type": 1,
 }  # fmt: skip
 """The least values of options that are numbers, which help tells."""
+_MOST = {"type": 3}
 _SPELLED = {"out": ["-o", "--out"], "quiet": ["--quiet", "-q"], "closed": ["--closed/--open"]}
 
 # Options that few people need, by the group in which --help-all shows them.
@@ -162,7 +163,8 @@ def _declare(one: inspect.Parameter, explained: dict[str, str]) -> inspect.Param
     else:
         flag = f"{_option_of(one.name)}/--no-{one.name.replace('_', '-')}"
         names = _SPELLED.get(one.name, [flag if default is True else _option_of(one.name)])
-        declared = typer.Option(*names, min=None if "str" in str(kind) else _LEAST.get(one.name), **settings)
+        least, most = (None, None) if "str" in str(kind) else (_LEAST.get(one.name), _MOST.get(one.name))
+        declared = typer.Option(*names, min=least, max=most, **settings)
     return inspect.Parameter(
         one.name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, declared], default=default
     )
