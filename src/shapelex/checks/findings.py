@@ -115,10 +115,8 @@ def check(X: Any, space: Space | None = None) -> list[Finding]:
             words = f" (among {len(compared)} shapes spread evenly over the set)" if step > 1 else ""
             fits, rows = _look_at_fits(compared)
             far = np.sort(outliers(ShapeSet(rows, shapes.space), factor=_FAR_OUT).rows).astype(np.int64)
-            look = "sx.statistics.outliers(shapes).plot(), then "
-            fits += _about(
-                "outliers", compared.ids[far], "unusually far from the mean shape", look + _LEAVE_OUT[0], _LEAVE_OUT[1]
-            )
+            remedies = f"sx.statistics.outliers(shapes).plot(), then {_LEAVE_OUT[0]}", _LEAVE_OUT[1]
+            fits += _about("outliers", compared.ids[far], "unusually far from the mean shape", *remedies)
             found += [replace(one, text=one.text + words) for one in fits]
         if shapes.sequence is not None and not shapes.closed:
             followed = shapes[np.flatnonzero(is_usable)[:_MOST_COMPARED]]
@@ -199,8 +197,7 @@ def _look_at_fits(shapes: ShapeSet) -> tuple[list[Finding], ComplexArray]:
         target = register(trial, space, **ways, reflection=True).target
         mirror = register(rows.conj(), space, to=target, **ways)
         ways["direction"] = False
-        own = register(rows, space, to=target, **ways)
-        back = register(space.reverse_rows(rows), space, to=target, **ways)
+        own, back = (register(one, space, to=target, **ways) for one in (rows, space.reverse_rows(rows)))
         as_is, mirrored, turned = own.distance_after, mirror.distance_after, back.distance_after
         if shapes.sequence is not None and not space.closed:
             # Ends that swap are looked for along time.
