@@ -113,8 +113,8 @@ def _use_model(path: Path, _: int) -> None:
 
 def _use_record(path: Path, _: int) -> None:
     """Read a record, compare its inputs, and tell its methods."""
+    from shapelex.cli.info import _states
     from shapelex.cli.recorded_steps import find_steps
-    from shapelex.cli.replay import _states
     from shapelex.cli.step_sentences import sentence_of
 
     run = read_run(path)

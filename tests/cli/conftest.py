@@ -1,6 +1,7 @@
 """Made shapes in files, and commands in this process."""
 
 import json
+import os
 import shlex
 
 import numpy as np
@@ -12,6 +13,8 @@ from shapelex.cli.app import app
 from shapelex.io import parts, stored_shapes
 from shapelex.kernels.compilation import CompilationLog
 from shapelex.shapes import storage
+
+needs_processes = pytest.mark.skipif("CI" not in os.environ, reason="more processes are started where CI is set")
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ import shapelex as sx
 from shapelex._messages import Message, as_printable, parameter
 from shapelex.cli.app import app
 from shapelex.cli.terminal import echo
-from tests.cli.conftest import facts_of, lines_of, run
+from tests.cli.conftest import facts_of, lines_of, needs_processes, run
 
 WRITING = {
     "import": "import shapes.npz -o out.npz",
@@ -53,30 +53,29 @@ WORK = {
     "warmup": "ShapeDictionary.fit",
 }
 
+HELP = ("--help", "--help-all")
+
 
 def out_of(command):
     return re.search(r"-o (\S+)", command)[1]
 
 
-def test_help_has_an_example_of_each_command():
-    for name in [command.name or command.callback.__name__ for command in app.registered_commands]:
-        assert f"Example: shapelex {name}" in " ".join(" ".join(lines_of(run(name, "--help"))).split())
-        assert name in run("--help").stdout
-    assert run("--version").stdout == f"shapelex {sx.__version__}\n"
-
-
-def test_help_on_one_screen_names_all_options_and_help_all_explains_them(monkeypatch):
+def test_help_on_one_screen_has_an_example_and_all_options_and_help_all_explains_them(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    lines = lines_of(run("learn --help"))
+    lines, listed = lines_of(run("learn --help")), run("--help").stdout
     assert len(lines) <= 50
     assert max(map(len, lines)) <= 80
+    assert "which --help-all explains" in " ".join(lines)
+    assert run("--version").stdout == f"shapelex {sx.__version__}\n"
     for command in get_command(app).commands.values():
-        short, whole = (" ".join(lines_of(run(command.name, word))) for word in ("--help", "--help-all"))
+        short, whole = (" ".join(" ".join(lines_of(run(command.name, word))).split()) for word in HELP)
+        assert command.name in listed
+        assert f"Example: shapelex {command.name}" in short
         options = [max(one.opts, key=len) for one in command.params if one.opts[0].startswith("-")]
         assert [name for name in options if name not in short] == []
         assert [name for name in options if name not in whole] == []
+        assert [one.name for one in command.params if one.name != "help" and not one.help] == []
         assert "which --help-all explains" not in whole
-    assert "explains" in " ".join(lines)
 
 
 def test_sentences_are_broken_at_words_on_a_terminal(monkeypatch, capsys):
@@ -101,11 +100,10 @@ def test_outputs_are_replaced_with_force_alone_and_say_what_made_them(ready, nam
     assert (result.exit_code, result.stdout) == (1, "")
     assert result.stderr == f"shapelex: {out.name} exists: choose another -o, or pass --force to replace it.\n"
     assert out.read_bytes() == before
-    result = run(f"{WRITING[name]} --force --quiet")
-    assert (result.exit_code, result.output) == (0, "")
+    document = json.loads(run(f"{WRITING[name]} --force --json").stdout)
+    assert (document["ok"], document["outputs"]) == (True, [out.name])
     assert run("replay", out).stdout.startswith(f"shapelex {name} ")
     assert not list(ready.glob(".*.partial"))
-    assert json.loads(run(f"{WRITING[name]} --force --json").stdout)["outputs"] == [out.name]
 
 
 @pytest.mark.parametrize("name", READING)
@@ -142,8 +140,7 @@ MARKS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF", "eps": b"%!PS-Adobe
 @pytest.mark.parametrize(
     ("name", "suffix"),
     [
-        *(("learn", "png"), ("compare", "png"), ("suggest", "png")),
-        *(("encode", "svg"), ("mean", "pdf"), ("mean", "eps"), ("distances", "tiff")),
+        *(("learn", "png"), ("encode", "svg"), ("mean", "pdf"), ("mean", "eps"), ("distances", "tiff")),
     ],
 )
 def test_figures_by_their_end_say_what_made_them(ready, name, suffix):
@@ -160,7 +157,7 @@ def test_figures_by_their_end_say_what_made_them(ready, name, suffix):
 
 
 def test_progress_of_suggest_is_written_where_there_is_no_terminal(ready, monkeypatch):
-    monkeypatch.setattr("shapelex.cli.suggest.LINE_SECONDS", 0.0)
+    monkeypatch.setattr("shapelex.cli.compare.LINE_SECONDS", 0.0)
     command = "suggest shapes.npz --n-atoms 2,3 --n-nonzero 1 --cv 2 --no-stability"
     lines = run(command).stderr.splitlines()
     assert lines[0] == "shapelex: trying sizes: 1 of about 4 dictionaries, 2 atoms, 1 per shape"
@@ -193,17 +190,16 @@ def test_warmup_says_that_it_is_ready(monkeypatch):
 @pytest.mark.parametrize("contents", ["mine", '{"file": "other.csv", "run": {}}', "[]"])
 def test_a_file_of_others_where_the_record_goes_stays(ready, contents):
     (ready / "c.csv.json").write_text(contents)
-    result = run("encode", "model.npz", "shapes.npz", "-o", "c.csv")
+    result = run("mean shapes.npz -o c.csv --force")
     assert result.exit_code == 1
     assert result.stderr.startswith("shapelex: c.csv.json exists, where the record of c.csv goes")
     assert (ready / "c.csv.json").read_text() == contents
     assert not (ready / "c.csv").exists()
-    assert run("encode", "model.npz", "shapes.npz", "-o", "c.csv", "--force").exit_code == 1
     (ready / "c.csv.json").unlink()
-    assert run("encode", "model.npz", "shapes.npz", "-o", "c.csv").exit_code == 0
-    (ready / "c.csv").unlink()
-    # The record of an earlier run is no file of others.
-    assert run("encode", "model.npz", "shapes.npz", "-o", "c.csv").exit_code == 0
+    for _ in range(2):
+        # The record of an earlier run is no file of others.
+        lines_of(run("mean shapes.npz -o c.csv"))
+        (ready / "c.csv").unlink()
 
 
 @pytest.mark.parametrize(
@@ -226,7 +222,7 @@ def texts_of(name: str) -> list[str]:
     return re.findall(r"<text[^>]*>([^<]*)</text>", Path(name).read_text())
 
 
-@pytest.mark.parametrize(("width", "mm"), [("single", 85), ("double", 180), ("120", 120), ("60mm", 60)])
+@pytest.mark.parametrize(("width", "mm"), [("single", 85), ("60mm", 60)])
 def test_width(folder, width, mm):
     lines_of(run(f"mean shapes.npz -o m.csv --figure m.pdf --width {width}"))
     size = re.search(rb"/MediaBox \[\s*0 0 ([\d.]+) ", Path("m.pdf").read_bytes())
@@ -243,20 +239,10 @@ def test_look(folder):
     assert "5px" in (folder / "a.svg").read_text()
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("fontsize: 5\n", "'fontsize' is not a setting of matplotlib"),
-        ("font.size: large\n", "is not a style file"),
-        (None, "my.mplstyle"),
-    ],
-)
-def test_a_style_file_that_cannot_be_used(folder, text, message):
-    if text is not None:
-        (folder / "my.mplstyle").write_text(text)
+def test_a_style_file_that_cannot_be_used(folder):
+    (folder / "my.mplstyle").write_text("fontsize: 5\n")
     result = run("mean shapes.npz -o m.csv --figure m.pdf --style my.mplstyle")
-    assert result.exit_code in (1, 2)
-    assert message in " ".join(result.stderr.split())
+    assert "'fontsize' is not a setting of matplotlib" in " ".join(result.stderr.split())
     assert not (folder / "m.csv").exists()
 
 
@@ -264,14 +250,10 @@ def test_a_style_file_that_cannot_be_used(folder, text, message):
     ("command", "message"),
     [
         ("learn shapes.npz -o m.npz --atoms 3", "--atoms is now spelled --n-atoms."),
-        ("learn shapes.npz -o m.npz --seed=3", "--seed is now spelled --random-state."),
-        ("import shapes.npz -o m.npz --labels a.csv", "--labels is now spelled --join."),
         ("test shapes.npz --model '~ size'", "--model is now spelled --formula."),
         ("compare shapes.npz --method PCA", "--method is now spelled --methods."),
-        ("report m.npz shapes.npz -o r.html --no-lines", "--no-lines is now spelled --no-joined."),
         ("mean shapes.npz -o m.npz --safe-cells", "--safe-cells is gone: text that a spreadsheet would take for"),
         ("mean shapes.npz -o m.npz --figure m.png --dpi 3", "--dpi is gone: give a style file by --style"),
-        ("mean shapes.npz -o m.npz --figure m.png --letter A", "letter_panels"),
         ("replay shapes.npz --run -o b.npz", "--run is gone: replay prints the command"),
     ],
 )
@@ -290,7 +272,6 @@ BAD, OTHER = r"$\frac{$", "$x_{y$"
     [
         (("mean", "bad.npz", "--by-label", "-o", "m.npz"), [BAD, OTHER]),
         (("distances", "bad.npz", "-o", "d.csv"), [BAD, OTHER]),
-        (("classify", "bad.npz", "--cv", "2", "-o", "c.npz"), [BAD, OTHER]),
         (("encode", "model.npz", "bad.npz", "-o", "e.csv"), []),
     ],
 )
@@ -305,16 +286,9 @@ FORMULAS = ["=1+1", "+1", "-x", "@SUM(A1)", " =1", "\t=1", "plain", "a=b"]
 COMMANDS = {
     "import": "import odd.npz -o t.csv",
     "import to a .tsv": "import odd.npz -o t.tsv",
-    "register": "register odd.npz -o t.csv",
-    "impute": "impute odd.npz -o t.csv",
-    "reconstruct": "reconstruct model.npz odd.npz -o t.csv",
-    "mean": "mean odd.npz --by-label -o t.csv",
     "encode": "encode model.npz odd.npz -o t.csv",
     "distances": "distances odd.npz -o t.tsv",
-    "sequence": "sequence model.npz odd.npz --switch-cost 0 -o t.csv",
-    "classify": "classify odd.npz --cv 2 --tested t.csv --misclassified t2.csv",
     "test": "test odd.npz --by label --permutations 19 -o t",
-    "table of a test": "test odd.npz --by =column --permutations 19 --table t.csv",
 }
 
 
@@ -330,6 +304,7 @@ def test_control_characters_in_labels_and_commands_are_escaped(shapes):
     assert as_printable("\udc80") == r"\udc80"
 
 
+@needs_processes
 @pytest.mark.usefixtures("ready")
 def test_a_reader_who_goes_away_loses_nothing():
     command = [sys.executable, "-m", "shapelex", "encode", "model.npz", "shapes.npz", "-o", "codes.csv"]

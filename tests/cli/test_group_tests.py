@@ -15,7 +15,7 @@ import shapelex as sx
 from shapelex import plotting
 from shapelex.cli.group_results import RESULT_FILES
 from shapelex.files.provenance import read_run
-from tests.cli.conftest import facts_of, lines_of, refused, run
+from tests.cli.conftest import facts_of, lines_of, needs_processes, refused, run
 from tests.report.conftest import payload_of
 
 TEST = "test cells.npz --permutations 19"
@@ -155,6 +155,7 @@ def test_errors_leave_the_earlier_results(cells, monkeypatch, is_new):
         assert {path: path.is_dir() or path.read_bytes() for path in found.iterdir()} == before
 
 
+@needs_processes
 @pytest.mark.skipif(sys.platform == "win32", reason="kills by a signal")
 def test_killed_tests_mix_nothing_and_the_next_one_cleans_up(cells):
     found = cells / "found"

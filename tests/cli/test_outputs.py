@@ -20,13 +20,10 @@ def contents(folder):
 
 
 REPLACING_AN_INPUT = [
-    "import shapes.npz -o shapes.npz",
     "mean shapes.npz -o shapes.npz",
-    "mean table.csv -o table.csv",
     "mean '*.tsv' -o table.tsv",
     "mean sub -o sub/table.tsv",
     "encode model.npz shapes.npz -o shapes.npz",
-    "encode model.npz shapes.npz -o model.npz",
     "encode model.npz shapes.zarr -o shapes.zarr",
     "encode model.npz shapes.zarr -o shapes.zarr/configurations",
     "distances table.csv -o table.csv",
@@ -65,35 +62,22 @@ def filled(tmp_path_factory, shapes, model):
     return folder
 
 
-@pytest.fixture
-def full(filled, tmp_path, monkeypatch):
-    """A copy of that folder."""
-    shutil.copytree(filled, tmp_path / "full", symlinks=True)
-    monkeypatch.chdir(tmp_path / "full")
-    return tmp_path / "full"
-
-
 @pytest.mark.parametrize("command", REPLACING_AN_INPUT)
-def test_no_input_is_replaced_with_force(full, command):
-    before = contents(full)
+def test_no_input_is_replaced_with_force(filled, monkeypatch, command):
+    monkeypatch.chdir(filled)
+    before = contents(filled)
     result = run(f"{command} --force")
     assert result.exit_code in (1, 2), result.output
     assert "wrote" not in result.stdout
-    assert contents(full) == before
+    assert contents(filled) == before
 
 
 WRITING = {
-    "m.npz": "learn shapes.npz -o m.npz --n-atoms 2 --n-nonzero 1 --max-iter 1 --no-stability",
-    "out.csv": "encode model.npz shapes.npz -o out.csv",
     "out.zarr": "encode model.npz shapes.npz -o out.zarr",
     "out.npz": "import shapes.npz -o out.npz",
-    "out.parquet": "distances shapes.npz -o out.parquet",
-    "out.html": "report model.npz shapes.npz -o out.html",
     "out.md": "methods model.npz -o out.md",
     "out.svg": "mean shapes.npz -o mean.npz --figure out.svg",
     "results/anova.csv": f"test shapes.npz --by label -o results {SMALL}",
-    "t.csv": f"test shapes.npz --by label --table t.csv {SMALL}",
-    "wrong.csv": "classify shapes.npz --cv 2 --misclassified wrong.csv",
 }
 
 
@@ -164,7 +148,7 @@ def test_a_failure_while_outputs_are_put_in_place_brings_everything_back(ready, 
         "mean shapes.npz -o mean.csv --figure mean.png --distance partial --force",
         f"test shapes.npz --by label --random-state 1 -o found --table t.csv {SMALL} --force",
     ):
-        for n_moves in range(1, 4):
+        for n_moves in (1, 3) if command.startswith("mean") else (2,):
             moves = []
 
             def fail(source, target, moves=moves, n_moves=n_moves):

@@ -11,7 +11,7 @@ import pytest
 import shapelex as sx
 from shapelex.files.provenance import make_run, read_run, write_sidecar
 from shapelex.files.table_file import write_table
-from tests.cli.conftest import facts_of, lines_of, refused, run
+from tests.cli.conftest import facts_of, lines_of, needs_processes, refused, run
 
 LEARN = "-o m.npz --n-atoms 3 --n-nonzero 1 --max-iter 2 --quiet"
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="there are such files on Linux")
@@ -89,7 +89,7 @@ def test_facts_that_make_no_sense(command, facts):
 @pytest.mark.parametrize("command", ["info", "replay", "methods"])
 @pytest.mark.parametrize(
     "content",
-    ["[]", "5", '"x"', '{"provenance":null}', '{"provenance":5}', '{"provenance":[1]}', '{"provenance":[[]]}'],
+    ["[]", '"x"', '{"provenance":5}', '{"provenance":[[]]}'],
 )
 def test_pages_with_other_data(command, content):
     Path("page.html").write_text(f'<script type="application/json" id="shapelex-data">{content}</script>')
@@ -122,6 +122,7 @@ def test_pipes_and_devices_are_no_targets(shapes):
 
 
 @on_linux
+@needs_processes
 @pytest.mark.usefixtures("ready")
 @pytest.mark.parametrize("command", ["info shapes.npz --json", "--help"])
 def test_output_to_a_full_disk(command):

@@ -14,7 +14,7 @@ import pytest
 
 import shapelex as sx
 from shapelex.io import parts, read_codes, stored_shapes
-from tests.cli.conftest import facts_of, lines_of, refused, run
+from tests.cli.conftest import facts_of, lines_of, needs_processes, refused, run
 from tests.learning.samples import interrupt_when
 from tests.rounding import assert_close, assert_close_codes
 
@@ -55,6 +55,7 @@ def test_a_fit_keeps_the_best_and_goes_on_from_its_checkpoint(folder, monkeypatc
     np.testing.assert_array_equal(sx.load("m.npz").atoms_, sx.load("whole.npz").atoms_)
 
 
+@needs_processes
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for a process")
 def test_ctrl_c_of_a_real_process(folder, shapes):
     many = sx.ShapeSet(np.tile(shapes.configurations, (100, 1)), shapes.space)
@@ -204,21 +205,6 @@ def test_register_to_the_mean_of_another_set_with_kept_start_or_direction(folder
     lines_of(run("register rolled.npz -o second.npz --like first.npz"))
     assert not sx.read("second.npz").preparation.difference(sx.read("first.npz").preparation)
     refused("register rolled.npz -o third.npz --like first.npz --reflection", "--reflection", status=2)
-
-
-def test_groups_of_a_joined_sheet_are_held_out_together(folder, shapes):
-    rows = np.repeat(shapes.configurations[:10], 4, axis=0)
-    rows = rows + 0.001 * np.random.default_rng(0).normal(size=rows.shape)
-    sx.write(shapes.replace(configurations=rows), "all.npz")
-    sheet = pd.DataFrame({"id": shapes.ids, "specimen": np.repeat([f"s{n}" for n in range(10)], 4)})
-    sheet.to_csv("sheet.csv", index=False)
-    lines_of(run("import all.npz -o specimens.npz --join sheet.csv"))
-    found = sx.read("specimens.npz")
-    groups = found.metadata["specimen"]
-    expected = sx.compare(found, ["complex PCA"], [1], n_atoms=8, cv=5, groups=groups, random_state=0)
-    compare = "compare specimens.npz --n-atoms 8 --n-nonzero 1 --methods 'complex PCA' --cv 5 --unit specimen --json"
-    rows = facts_of(run(compare))["rows"]
-    assert [row["rmse"] for row in rows] == pytest.approx([row["rmse"] for row in expected.rows()])
 
 
 LEARN = "-o m.npz --n-atoms 4 --n-nonzero 2 --coder ormp --max-iter 30 --random-state 1"

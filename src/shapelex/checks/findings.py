@@ -113,7 +113,11 @@ def check(X: Any, space: Space | None = None) -> list[Finding]:
         warnings.simplefilter("ignore", NonUniqueMeanWarning)
         if len(compared) >= _FEWEST:
             words = f" (among {len(compared)} shapes spread evenly over the set)" if step > 1 else ""
-            found += [replace(one, text=one.text + words) for one in _look_at_fits(compared)]
+            fits, rows = _look_at_fits(compared)
+            far = np.sort(outliers(ShapeSet(rows, shapes.space), factor=_FAR_OUT).rows).astype(np.int64)
+            remedies = f"sx.statistics.outliers(shapes).plot(), then {_LEAVE_OUT[0]}", _LEAVE_OUT[1]
+            fits += _about("outliers", compared.ids[far], "unusually far from the mean shape", *remedies)
+            found += [replace(one, text=one.text + words) for one in fits]
         if shapes.sequence is not None and not shapes.closed:
             followed = shapes[np.flatnonzero(is_usable)[:_MOST_COMPARED]]
             words = f" (among the first {len(followed)} shapes)" if step > 1 else ""
@@ -184,9 +188,9 @@ def _find_marks(points: ComplexArray) -> Iterator[tuple[float, BoolArray]]:
             yield value, is_outside
 
 
-def _look_at_fits(shapes: ShapeSet) -> Iterator[Finding]:
-    """Compare complete shapes with their mean, as they are and mirrored, reversed or started elsewhere."""
-    space, rows = shapes.space, np.asarray(shapes.configurations)
+def _look_at_fits(shapes: ShapeSet) -> tuple[list[Finding], ComplexArray]:
+    """Compare complete shapes with their mean, mirrored, reversed or started elsewhere; return them as they fit."""
+    space, rows, found = shapes.space, np.asarray(shapes.configurations), list[Finding]()
     trial = rows[:: -(-len(rows) // _MOST_OF_MEAN)]
     if space.coordinates_per_point is not None and not has_no_mirror(space):
         ways = {"start": space.closed, "direction": space.closed}
@@ -202,20 +206,16 @@ def _look_at_fits(shapes: ShapeSet) -> Iterator[Finding]:
         is_turned = _fits_better(as_is, turned) & (turned <= mirrored)
         flip = f"shapelex import SHAPES -o flipped.npz{' --register' if space.closed else ''} --flip {{ids}}"
         words = "clearly closer to the mean when mirrored"
-        yield from _about("mirrored", shapes.ids[is_mirrored], words, "sx.flip(shapes, {ids})", flip)
+        found += _about("mirrored", shapes.ids[is_mirrored], words, "sx.flip(shapes, {ids})", flip)
         words = "clearly closer to the mean with the points in the reverse order"
         call = f"sx.register(shapes{'' if space.closed else ', start=False'})"
-        yield from _about("reversed", shapes.ids[is_turned], words, call, _REGISTER)
+        found += _about("reversed", shapes.ids[is_turned], words, call, _REGISTER)
         if space.closed and (shapes.preparation is None or not shapes.preparation.is_registered):
             is_moved = (own.shift > 0) & ~is_mirrored & ~is_turned
-            yield from _look_at_starts(shapes, trial, as_is, is_moved)
+            found += _look_at_starts(shapes, trial, as_is, is_moved)
         rows = np.where(is_turned[:, None], back.configurations, own.configurations)
         rows = np.where(is_mirrored[:, None], mirror.configurations, rows)
-    far = np.sort(outliers(ShapeSet(rows, space), factor=_FAR_OUT).rows).astype(np.int64)
-    look = "sx.statistics.outliers(shapes).plot(), then "
-    yield from _about(
-        "outliers", shapes.ids[far], "unusually far from the mean shape", look + _LEAVE_OUT[0], _LEAVE_OUT[1]
-    )
+    return found, rows
 
 
 def _fits_better(as_is: FloatArray, changed: FloatArray) -> BoolArray:

@@ -2,63 +2,74 @@
 
 import shlex
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
-
+from shapelex.cli.command import command
 from shapelex.cli.errors import CommandError, Interruption
-from shapelex.cli.json_report import current_report
 from shapelex.cli.leaf_sheets import write_leaf_sheets
-from shapelex.cli.options import ForceOption, JsonOption, QuietOption, SeedOption
-from shapelex.cli.outputs import claim_folder, typed_command
-from shapelex.cli.running import run_command
-from shapelex.cli.screen import Screen
+from shapelex.cli.run import Run, begin_run
 
 N_ROWS, N_POINTS, N_ATOMS, N_NONZERO = 4, 100, 12, 3
 _IMAGES = "leaves"
 
 
-def demo(
-    out: Annotated[Path, typer.Option("-o", "--out", help="Folder to write to.")] = Path("demo"),
-    seed: SeedOption = 0,
-    force: ForceOption = False,
-    quiet: QuietOption = False,
-    as_json: JsonOption = False,
-) -> None:
+@command()
+def demo(run: Run, *, out: Path = Path("demo"), random_state: int = 0) -> dict[str, float]:
     """Run the main commands on images of leaves: import, registration, dictionary, codes, comparison, page.
 
     Draws images of simulated leaves, and then prints and runs the commands that lead from them to a page to explore.
 
     Example: shapelex demo -o demo
+
+    Options
+    -------
+    out : Folder to write to.
     """
     from shapelex._extras import load_library
 
     for module, distribution in (("matplotlib", "matplotlib"), ("PIL", "Pillow"), ("skimage", "scikit-image")):
         load_library(module, distribution, "shapelex demo", extra="report")
-    folder = claim_folder(out, force)
-    screen = Screen(quiet, as_json)
+    run.outputs.claim_folder(out, "-o")
+    shared = ["--force"] * run.outputs.force + ["--quiet"] * (not run.talks)
     start = time.perf_counter()
     try:
-        images = _draw_images(folder / _IMAGES, seed)
-        screen.say(f"{len(images)} images of simulated leaves, one per species: {folder / _IMAGES}")
-        for words in _commands(folder, seed):
-            screen.say(f"\n$ {shlex.join(['shapelex', *words])}")
-            run_command(words, ["--force"] * force + ["--quiet"] * (quiet or as_json))
+        images = _draw_images(run, out / _IMAGES, random_state)
+        run.say(f"{len(images)} images of simulated leaves, one per species: {out / _IMAGES}")
+        for words in _commands(out, random_state):
+            run.say(f"\n$ {shlex.join(['shapelex', *words])}")
+            _run_command(run, words, shared)
     except Interruption:
         # The message of the command that was interrupted.
         raise
     except KeyboardInterrupt:
-        written = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
-        raise Interruption(f"interrupted: {folder} has {written}; run again with --force.") from None
+        written = ", ".join(sorted(path.name for path in out.iterdir())) or "nothing"
+        raise Interruption(f"interrupted: {out} has {written}; run again with --force.") from None
     seconds = time.perf_counter() - start
-    screen.say(f"\n{seconds:.0f} s. Open {folder / 'report.html'} in a browser; the figures are beside it.")
-    for path in sorted(folder.iterdir()):
-        current_report().note_output(path)
-    screen.show({"seconds": seconds})
+    run.say(f"\n{seconds:.0f} s. Open {out / 'report.html'} in a browser; the figures are beside it.")
+    run.written |= {str(path): None for path in sorted(out.iterdir())}
+    return {"seconds": seconds}
 
 
-def _draw_images(folder: Path, seed: int) -> list[Path]:
+def _run_command(run: Run, words: Sequence[str], options: Sequence[str]) -> None:
+    """Run a command in this process, such that the files it writes record `words`, without `options`, as the command.
+
+    Its files and remarks are noted in those of `run`.
+    """
+    from typer.main import get_command
+
+    from shapelex.cli.app import app
+
+    group: Any = get_command(app)
+    command = group.commands[words[0]]
+    inner = Run(words, run)
+    with command.make_context(words[0], [*options, *words[1:]]) as context, begin_run(inner):
+        command.invoke(context)
+        inner.results = inner.work()
+
+
+def _draw_images(run: Run, folder: Path, seed: int) -> list[Path]:
     """Draw the images into a folder, with the record of what made it beside it."""
     from shapelex.files.provenance import make_run, write_sidecar
     from shapelex.files.sidecar import has_sidecar
@@ -66,7 +77,7 @@ def _draw_images(folder: Path, seed: int) -> list[Path]:
     if folder.exists() and not has_sidecar(folder):
         raise CommandError(f"{folder} exists, and shapelex did not write it: choose another -o.")
     images = write_leaf_sheets(folder, N_ROWS, seed)
-    write_sidecar(folder, make_run(typed_command(), seed))
+    write_sidecar(folder, make_run(run.command, seed))
     return images
 
 

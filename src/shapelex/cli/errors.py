@@ -1,29 +1,21 @@
 """Errors on the command line: one line that says what to do, and an exit status.
 
 Status 1 is for files and data, 2 for wrong usage and wrong values of options, 70 for errors that are bugs of shapelex,
-130 for an interruption. Warnings, and what the library logs as such, are one line each too.
+130 for an interruption. Parameters of Python in messages are shown as options of the command that runs, so that no
+message names one that it does not have: those that only ``import`` takes are shown as ``import --n-points 100``, and
+those that no command takes as ``tol (in Python)``.
 """
 
-import logging
+import ast
 import os
 import re
 import shlex
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
-from shapelex._messages import as_printable, marked_text
-from shapelex.cli.json_report import JsonReport, begin_report
-from shapelex.cli.log_lines import show_log
-from shapelex.cli.option_names import OptionNames
-from shapelex.cli.terminal import echo
+from shapelex._messages import END_MARK, FORMAT_OPTION_MARK, PARAMETER_MARK, as_printable, marked_text, without_marks
 from shapelex.exceptions import (
     DeviceError,
     ParameterError,
@@ -33,9 +25,8 @@ from shapelex.exceptions import (
     SpaceError,
 )
 
-_SHARED = "shapelex.shared"
 # The base of typer's usage errors, whichever library it comes from.
-_UsageError: Any = typer.BadParameter.__mro__[-4]
+UsageError: Any = typer.BadParameter.__mro__[-4]
 RENAMED_OPTIONS = {
     "--atoms": "--n-atoms", "--nonzero": "--n-nonzero", "--points": "--n-points", "--restarts": "--n-restarts",
     "--swaps": "--n-swaps", "--folds": "--cv", "--labels": "--join", "--lines": "--joined", "--no-lines": "--no-joined",
@@ -56,14 +47,87 @@ _REMOVED = {
 # Errors of the library about values that come from options.
 _WRONG_VALUES = (ParameterError, ParameterTypeError, SpaceError, DeviceError, SearchTooLargeError)
 
-logger = logging.getLogger(__name__)
+# Options whose name is not that of the parameter with dashes.
+_NAMES = {"groups": "--by", "method": "--coder", "on_error": "--skip-bad", "overwrite": "--force"}
+_SPACES = {"BSpline": "bspline", "HermiteSpline": "hermite"}
+_MARKED = re.compile(rf"([{PARAMETER_MARK}{FORMAT_OPTION_MARK}])(\w+)(=?)([^{END_MARK}]*){END_MARK}")
 
-ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("ARGUMENTS", default=())
-"""The arguments of the command that runs, as they were typed."""
+
+def parameters_in(text: str) -> set[str]:
+    """Return the names of the parameters that a marked text names; an option of a format is ``"option"``."""
+    return {"option" if found[1] == FORMAT_OPTION_MARK else found[2] for found in _MARKED.finditer(text)}
+
+
+@dataclass(frozen=True)
+class OptionNames:
+    """The options of a command, and of ``import`` for what the command itself cannot be told.
+
+    Parameters
+    ----------
+    command : Command or None
+        The command that runs; None before it is known.
+    importer : Command or None
+        The command ``import``.
+    """
+
+    command: Any = None
+    importer: Any = None
+
+    def translate(self, text: str) -> str:
+        """Return a marked text with options in place of parameters."""
+        return without_marks(_MARKED.sub(lambda found: self._words(found)[0], text))
+
+    def first_option(self, text: str) -> str | None:
+        """Return the first option of the command that a marked text names."""
+        named = (self._words(found)[1] for found in _MARKED.finditer(text))
+        return next((option for option in named if option), None)
+
+    def _words(self, found: re.Match[str]) -> tuple[str, str | None]:
+        """Return what to show for a parameter, and the option of the command that it is, if there is one."""
+        mark, name, sign, value = found.groups()
+        option = "--option" if mark == FORMAT_OPTION_MARK else _NAMES.get(name, f"--{name.replace('_', '-')}")
+        for command, prefix in ((self.command, ""), (self.importer, "import ")):
+            declared = _find_option(command, option)
+            if declared is None:
+                continue
+            words = f"--option {_quote(f'{name}{sign}', value)}" if mark == FORMAT_OPTION_MARK else None
+            return prefix + (words or _typed(declared, option, value)), None if prefix else option
+        return f"{name}{sign}{value} (in Python)", None
+
+
+def _find_option(command: Any, option: str) -> Any:
+    return next((one for one in getattr(command, "params", ()) if option in one.opts), None)
+
+
+def _typed(declared: Any, option: str, value: str) -> str:
+    """Return an option with a value, as it is typed."""
+    space = re.fullmatch(r"(?:sx\.)?(\w+)\((\d+)\)", value)
+    if space and space[1] in _SPACES:
+        return f"{option} {_SPACES[space[1]]} --n-points {space[2]}"
+    if declared.is_flag:
+        opposite = (*declared.secondary_opts, f"without {option}")[0]
+        return opposite if value == "False" else option if value else "/".join([option, *declared.secondary_opts])
+    if value == "None":
+        return f"{option} none"
+    return f"{option} {_quote('', value)}" if value else option
+
+
+def _quote(name: str, value: str) -> str:
+    """Return a value in Python's notation as a shell takes it, after `name`."""
+    try:
+        return shlex.quote(f"{name}{ast.literal_eval(value)}")
+    except (ValueError, SyntaxError):
+        return f"{name}{value}"
 
 
 class CommandError(ShapelexError):
     """A command cannot go on; the message is one line that says what to do."""
+
+
+def refuse(is_wrong: object, option: str, reason: str) -> None:
+    """Refuse the value of an option, if it is wrong."""
+    if is_wrong:
+        raise typer.BadParameter(reason, param_hint=option)
 
 
 class Interruption(KeyboardInterrupt):
@@ -95,93 +159,15 @@ class Failure:
     traceback: str | None = None
 
 
-@dataclass
-class _SharedOptions:
-    """Options of all commands, wherever they stand among the arguments."""
-
-    debug: bool = False
-    verbose: bool = False
-    help_all: bool = False
-    log: Path | None = None
-
-
-class GuardedGroup(TyperGroup):
-    """Commands that end in one line instead of a traceback, unless ``--debug`` is among the arguments."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Take the options that all commands have out of the arguments."""
-        try:
-            kept, ctx.meta[_SHARED] = _take_shared(args, is_complete=not ctx.resilient_parsing)
-            ARGUMENTS.set(tuple(kept))
-            return super().parse_args(ctx, kept)
-        except _UsageError as error:
-            if "--json" in args:
-                _print_failure(begin_report(), None, describe(error))
-                raise typer.Exit(2) from None
-            _make_printable(error)
-            raise
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
-        shared, report, outputs = ctx.meta[_SHARED], begin_report(), None
-        is_quiet, as_json = bool({"-q", "--quiet"} & set(ARGUMENTS.get())), "--json" in ARGUMENTS.get()
-        level = logging.DEBUG if shared.verbose else logging.ERROR if is_quiet else logging.WARNING
-        try:
-            with (
-                show_log(level, shared.log, lambda text: self._options(ctx).translate(text)),
-                _log_warnings(report, lambda text: self._options(ctx).translate(text)),
-            ):
-                logger.info("started: %s", shlex.join(["shapelex", *ARGUMENTS.get()]))
-                from shapelex.cli.outputs import written_together
-
-                try:
-                    with written_together() as outputs:
-                        value = super().invoke(ctx)
-                except (typer.Exit, typer.Abort, BrokenPipeError):
-                    raise
-                except BaseException as error:
-                    logger.debug("failed: %s", error, exc_info=True)
-                    raise
-                logger.info("finished")
-        except (typer.Exit, typer.Abort, BrokenPipeError):
-            raise
-        except (Exception, KeyboardInterrupt) as error:
-            is_usage = isinstance(error, _UsageError)
-            if is_usage:
-                _make_printable(error)
-            if (is_usage and not as_json) or (shared.debug and isinstance(error, Exception)):
-                raise
-            failure = describe(error, self._options(ctx))
-            if outputs is not None:
-                failure = replace(failure, message=outputs.shown(failure.message))
-            if as_json:
-                _print_failure(report, ctx.invoked_subcommand, failure)
-            else:
-                report_error(failure.message)
-            raise typer.Exit(failure.exit_code) from None
-        if as_json:
-            echo(report.document(ctx.invoked_subcommand))
-        return value
-
-    def _options(self, ctx: Any) -> OptionNames:
-        name = ctx.invoked_subcommand
-        return OptionNames(name and self.get_command(ctx, name), self.get_command(ctx, "import"))
-
-
-def wants_all_help(ctx: Any) -> bool:
-    """Tell whether help on all options was asked for."""
-    return bool(ctx.meta.get(_SHARED, _SharedOptions()).help_all)
-
-
-def describe(error: BaseException, options: OptionNames | None = None) -> Failure:
-    """Return what to tell of an error."""
+def describe(error: BaseException, options: OptionNames | None = None, command: str = "shapelex") -> Failure:
+    """Return what to tell of an error of a command, as it was typed."""
     options = options or OptionNames()
     if isinstance(error, KeyboardInterrupt):
         return Failure("interrupted", f"{error}" or "interrupted.", 130)
-    if isinstance(error, _UsageError):
-        _make_printable(error)
-        return Failure("usage", _one_line(error.format_message()), error.exit_code, _option_of(error))
-    marked = _one_line(marked_text(error))
+    if isinstance(error, UsageError):
+        make_printable(error)
+        return Failure("usage", on_one_line(error.format_message()), error.exit_code, _option_of(error))
+    marked = on_one_line(marked_text(error))
     message, option = options.translate(marked), options.first_option(marked)
     if isinstance(error, MemoryError):
         return Failure(
@@ -195,17 +181,17 @@ def describe(error: BaseException, options: OptionNames | None = None) -> Failur
         return Failure("library", message, 1)
     if isinstance(error, ShapelexError | OSError):
         return Failure("data", message, 1, option)
-    file = _keep_traceback(error)
+    file = _keep_traceback(error, command)
     where = "run again with --debug to see where" if file is None else f"the traceback is in {file}"
     what = f"unexpected {type(error).__name__}: {message.rstrip('.') or 'no message'}"
     return Failure("bug", f"{what}. This is a bug in shapelex: {where}; please report it.", 70, traceback=file)
 
 
-def _make_printable(error: Any) -> None:
+def make_printable(error: Any, context: Any = None) -> None:
     """Escape control characters in a usage error, which typer prints by itself; name what replaces old options."""
     command = re.match(r"No such command '(\w+)'", str(error.message))
     missing = command[1] if command else getattr(error, "option_name", "")
-    error.message = as_printable(str(error.message))
+    error.message, error.ctx = as_printable(str(error.message)), error.ctx or context
     if missing in _REMOVED:
         error.message = f"{missing} is gone: {_REMOVED[missing]}"
     elif missing in RENAMED_OPTIONS and type(error).__name__ == "NoSuchOption":
@@ -215,16 +201,8 @@ def _make_printable(error: Any) -> None:
         error.possibilities = None
 
 
-def report_error(message: str) -> None:
-    """Print one line on standard error."""
-    echo(f"shapelex: {message}", err=True)
-
-
-def _print_failure(report: JsonReport, command: str | None, failure: Failure) -> None:
-    echo(report.document(command, asdict(failure)))
-
-
-def _one_line(text: str) -> str:
+def on_one_line(text: str) -> str:
+    """Return a text without line breaks."""
     return " ".join(text.split())
 
 
@@ -236,7 +214,7 @@ def _option_of(error: Any) -> str | None:
     return hint if isinstance(hint, str) and hint.startswith("-") else None
 
 
-def _keep_traceback(error: BaseException) -> str | None:
+def _keep_traceback(error: BaseException, command: str) -> str | None:
     """Write the traceback of an error to a new file in the temporary folder, and return its path."""
     import platform
     import tempfile
@@ -244,10 +222,7 @@ def _keep_traceback(error: BaseException) -> str | None:
 
     from shapelex import __version__
 
-    head = [
-        shlex.join(["shapelex", *ARGUMENTS.get()]),
-        f"shapelex {__version__}, Python {platform.python_version()}, {platform.platform()}",
-    ]
+    head = [command, f"shapelex {__version__}, Python {platform.python_version()}, {platform.platform()}"]
     try:
         handle, path = tempfile.mkstemp(prefix="shapelex-", suffix=".txt")
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
@@ -255,41 +230,3 @@ def _keep_traceback(error: BaseException) -> str | None:
     except OSError:
         return None
     return path
-
-
-def _take_shared(args: list[str], is_complete: bool) -> tuple[list[str], _SharedOptions]:
-    """Return the arguments without the options that all commands have, and these."""
-    shared, kept = _SharedOptions(), []
-    rest = iter(args)
-    for word in rest:
-        name, sign, value = word.partition("=")
-        if word == "--":
-            kept += [word, *rest]
-        elif word in ("--debug", "--verbose"):
-            setattr(shared, word[2:], True)
-        elif word == "--help-all":
-            shared.help_all = True
-            kept.append("--help")
-        elif name == "--log":
-            file = value if sign else next(rest, "")
-            if not file and is_complete:
-                raise typer.BadParameter("needs the name of a file.", param_hint="--log")
-            shared.log = Path(file)
-        else:
-            kept.append(word)
-    return kept, shared
-
-
-@contextmanager
-def _log_warnings(report: JsonReport, translate: Callable[[str], str]) -> Iterator[None]:
-    """Log warnings, on one line each."""
-
-    def show(message: Any, *_: Any, **__: Any) -> None:
-        text = translate(_one_line(marked_text(message) if isinstance(message, Warning) else str(message)))
-        report.warnings.append(text)
-        logger.warning("warning: %s", text)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = show
-        yield

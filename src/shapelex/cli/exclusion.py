@@ -5,24 +5,13 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from shapelex.cli.errors import CommandError
 
 if TYPE_CHECKING:
     from shapelex._typing import BoolArray, ComplexArray
     from shapelex.shapes import ShapeSet
-
-ExcludeOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--exclude",
-        help="Leave out these shapes: ids with commas between them, or a .csv or .tsv file with a column id or file.",
-        show_default=False,
-    ),
-]
 
 _NAMED = 5
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from shapelex.cli.units import in_commands
+from shapelex.cli.shapes import in_commands
 
 if TYPE_CHECKING:
     import pandas as pd

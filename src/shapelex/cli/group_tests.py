@@ -2,72 +2,37 @@
 
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from shapelex.cli.check import say_findings
-from shapelex.cli.errors import ARGUMENTS
-from shapelex.cli.figures import FigureRequest, claim_figure, draw_figure, with_figure
+from shapelex.cli.command import Table, command
 from shapelex.cli.group_results import FIGURE_WIDTH, RESULT_FILES, GroupResults, tell_results
-from shapelex.cli.json_report import current_report
-from shapelex.cli.options import ForceOption, JsonOption, QuietOption, RawCellsOption, SeedOption, ShapesArgument
-from shapelex.cli.outputs import claim_folder, claim_table, options_apart, record_run
-from shapelex.cli.screen import Screen
-from shapelex.cli.shapes import load_dictionary, read_complete_shapes, read_shapes_for, say_notes
-from shapelex.cli.units import UnitOption, unit_of
+from shapelex.cli.outputs import options_apart
+from shapelex.cli.run import Run
+from shapelex.cli.shapes import load_dictionary, read_shapes, read_shapes_for, say_notes, unit_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@with_figure
+@command("raw_cells", "figure")
 def compare_groups(
-    shapes: ShapesArgument,
-    by: Annotated[
-        str | None, typer.Option("--by", help="Column whose groups are compared.", show_default=False)
-    ] = None,
-    unit: UnitOption = None,
-    formula: Annotated[
-        str | None,
-        typer.Option(
-            "--formula",
-            help='Linear model, such as "~ log(size) * species"; by default the groups alone.',
-            show_default=False,
-        ),
-    ] = None,
-    sums: Annotated[
-        int, typer.Option("--type", min=1, max=3, help="Type of the sums of squares: 1, 2 or 3, as in SAS and R.")
-    ] = 1,
-    dictionary: Annotated[
-        Path | None,
-        typer.Option("--dictionary", help="Model file that learn wrote: also compare its atoms.", show_default=False),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Folder for tables and figures.", show_default=False)
-    ] = None,
-    table: Annotated[
-        Path | None,
-        typer.Option(
-            "--table",
-            help="Also write the analysis of variance: .csv, .tsv or .parquet; as .xlsx all tables, a sheet for each.",
-            show_default=False,
-        ),
-    ] = None,
-    permutations: Annotated[int, typer.Option("--permutations", min=19, help="Number of permutations.")] = 999,
-    lines: Annotated[
-        bool,
-        typer.Option(
-            "--joined/--no-joined", help="Draw a line through the points; use --no-joined for anatomical landmarks."
-        ),
-    ] = True,
-    raw_cells: RawCellsOption = False,
-    seed: SeedOption = 0,
-    figure: FigureRequest = FigureRequest(),  # noqa: B008 -- it cannot change
-    force: ForceOption = False,
-    quiet: QuietOption = False,
-    as_json: JsonOption = False,
-) -> None:
+    run: Run,
+    shapes: str,
+    *,
+    by: str | None = None,
+    unit: str | None = None,
+    formula: str | None = None,
+    type: int = 1,  # noqa: A002 -- named like the option
+    dictionary: Path | None = None,
+    out: Path | None = None,
+    table: Table | None = None,
+    permutations: int = 999,
+    joined: bool = True,
+    random_state: int = 0,
+) -> dict[str, Any]:
     """Test whether groups of shapes differ, by how much, and where.
 
     The answer is one sentence; then come the analysis of variance, the pairs of groups, the points of the outline or
@@ -82,26 +47,34 @@ def compare_groups(
     With --force, the results of an earlier test in the folder -o are replaced as a whole; other files in it are kept.
 
     Example: shapelex test shapes.npz --by treatment --unit animal -o results
+
+    Options
+    -------
+    formula : Linear model, such as "~ log(size) * species"; by default the groups alone.
+    type : Type of the sums of squares: 1, 2 or 3, as in SAS and R.
+    dictionary : Model file that learn wrote: also compare its atoms.
+    out : Folder for tables and figures.
+    table : Also write the analysis of variance: .csv, .tsv or .parquet; as .xlsx all tables, a sheet for each.
+    permutations : Number of permutations.
     """
     if by is None and formula is None:
         raise typer.BadParameter("give the column of the groups, or a model by --formula.", param_hint="--by")
-    target = None if table is None else claim_table(table, force, "--table")
     if out is not None:
-        _check_folder_is_named()
+        _check_folder_is_named(run)
         from shapelex.plotting.style import import_matplotlib
 
         # Said before the work, not after it.
         import_matplotlib()
-    folder = None if out is None else claim_folder(out, force, RESULT_FILES)
-    picture = claim_figure(figure, force)
-    screen = Screen(quiet, as_json)
-    model = None if dictionary is None else load_dictionary(dictionary)
+        run.outputs.claim_folder(out, "-o", RESULT_FILES)
+    model = None if dictionary is None else load_dictionary(run, dictionary)
     if model is None:
-        found = read_complete_shapes(shapes, screen, missing="allow")
-        say_notes(found, screen)
+        found = read_shapes(run, shapes, missing="allow")
+        say_notes(run, found)
     else:
-        found = read_shapes_for(model, shapes, screen)
-    with screen.progress("comparing"):
+        found = read_shapes_for(run, model, shapes)
+    import shapelex as sx
+
+    with run.progress("comparing"):
         from shapelex.files.table_file import write_workbook
         from shapelex.statistics.group_comparison import compare_groups as compare
 
@@ -110,67 +83,56 @@ def compare_groups(
             by,
             unit=unit_of(unit),
             formula=None if formula is None else f"shape ~ {formula.rpartition('~')[2].strip()}",
-            type=sums,
+            type=type,
             codes=None if model is None else model.encode(found),
             model=model,
             permutations=permutations,
-            seed=seed,
+            seed=random_state,
         )
     results = tell_results(compared, len(found), permutations)
-    run = {
-        **record_run(seed, tuple(map(str, filter(None, (shapes, dictionary))))),
-        "facts": results.facts,
-    }
-    current_report().note_remarks(results.notes)
-    for note in results.notes:
-        screen.say(f"note: {note}")
-    screen.say(results.answer)
+    run.make_record(random_state, shapes, dictionary, facts=results.facts)
+    run.note(*results.notes)
+    run.say(results.answer)
     for text in results.texts:
-        screen.say(f"\n{text}")
-    say_findings(found, shapes, screen)
-    if folder is not None:
-        for path in _write_results(folder, results, run, lines, raw_cells):
-            screen.wrote(path)
-    if target is not None:
-        if target.suffix.lower() == ".xlsx":
-            write_workbook(target, results.tables, run)
+        run.say(f"\n{text}")
+    with run.progress("checking"):
+        findings = sx.check(found)
+    say_findings(run, findings, shapes)
+    if out is not None:
+        _write_results(run, out, results, joined)
+    if table is not None:
+        if table.suffix.lower() == ".xlsx":
+            write_workbook(run.outputs.place(table), results.tables, run.record)
         else:
-            _write(target, results.tables["anova"], run, raw_cells)
-        screen.wrote(target)
-    if picture is not None:
-        draw, height = next(iter(results.figures(lines).values()))
-        draw_figure(figure, draw, run, height / FIGURE_WIDTH)
-        screen.wrote(picture)
-    screen.show({"answer": results.answer, **results.facts, "tables": results.records()})
+            run.write_table(table, _columns_of(results.tables["anova"]))
+    if run.figure is not None:
+        draw, height = next(iter(results.figures(joined).values()))
+        run.draw(draw, height / FIGURE_WIDTH)
+    return {"answer": results.answer, **results.facts, "tables": results.records()}
 
 
-def _check_folder_is_named() -> None:
+def _check_folder_is_named(run: Run) -> None:
     """Refuse an empty name, which becomes the same path as that of the current folder."""
-    for option, value in pairwise(options_apart(ARGUMENTS.get())):
+    for option, value in pairwise(options_apart(run.words)):
         if option in ("-o", "--out") and not value:
             raise typer.BadParameter("needs the name of a folder; . is the current one.", param_hint="-o")
 
 
-def _write(path: Path, table: Any, run: dict[str, Any], raw_cells: bool) -> None:
-    from shapelex.files.table_file import write_table
-
-    columns = {str(name): table[name].to_numpy() for name in table.columns}
-    write_table(path, [columns], run, raw_cells=raw_cells)
+def _columns_of(table: Any) -> dict[str, Any]:
+    return {str(name): table[name].to_numpy() for name in table.columns}
 
 
-def _write_results(
-    folder: Path, results: GroupResults, run: dict[str, Any], lines: bool, raw_cells: bool
-) -> list[Path]:
-    """Write all tables and figures with their records, and return where they went."""
+def _write_results(run: Run, out: Path, results: GroupResults, lines: bool) -> None:
+    """Write all tables and figures with their records."""
     from matplotlib.figure import Figure
 
     from shapelex.files.provenance import write_sidecar
+    from shapelex.files.table_file import write_table
     from shapelex.plotting import figure_size, save_figure, style
 
-    written = []
+    folder = run.outputs.place(out)
     for name, table in results.tables.items():
-        written.append(folder / f"{name}.csv")
-        _write(written[-1], table, run, raw_cells)
+        write_table(folder / f"{name}.csv", [_columns_of(table)], run.record, raw_cells=run.raw_cells)
     for name, (draw, height) in results.figures(lines).items():
         path = folder / f"{name}.png"
         with style():
@@ -178,6 +140,4 @@ def _write_results(
             ax: Axes = figure.subplots()
             draw(ax)
             save_figure(figure, path)
-        write_sidecar(path, run)
-        written.append(path)
-    return written
+        write_sidecar(path, run.record)

@@ -9,24 +9,20 @@ import shlex
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import typer
 
-from shapelex._messages import on_one_line
-from shapelex.cli.errors import ARGUMENTS, CommandError
-from shapelex.cli.json_report import current_report
-from shapelex.cli.terminal import echo
-from shapelex.exceptions import ShapelexError
+from shapelex.cli.errors import CommandError
+from shapelex.exceptions import ShapeFileError, ShapelexError
 
 OUTPUT_OPTIONS = (
     "-o", "--out", "--table", "--figure", "--checkpoint", "--movie", "--bouts", "--transitions", "--tested",
     "--misclassified",
 )  # fmt: skip
+FIGURE_SUFFIXES = (".png", ".svg", ".pdf", ".eps", ".tif", ".tiff")
 _JOINED = re.compile(rf"({'|'.join(OUTPUT_OPTIONS[1:])})=(.*)|(-o)(.+)", re.DOTALL)
 # Files that have a place for the record of what made them; others have it beside them.
 _WITH_RECORD = (".npz", ".parquet", ".html", ".htm", ".zarr")
@@ -40,7 +36,6 @@ class _Claim:
     path: Path
     place: Path
     work: Path
-    force: bool
     option: str
     names: tuple[str, ...] = ()
 
@@ -52,31 +47,48 @@ class _Claim:
 
 
 class Outputs:
-    """All that one command writes."""
+    """All that one command writes, given the words that were typed; `force` replaces what shapelex wrote."""
 
-    def __init__(self) -> None:
-        self._stack = ExitStack()
+    def __init__(self, words: tuple[str, ...] = ()) -> None:
+        self.words, self.force = words, False
+        self.stack = ExitStack()
         self._claims: list[_Claim] = []
         self._targets: dict[Path, str] = {}
         self._inputs: dict[str, bool] = {}
-        self._written: list[Path] = []
-        self._lines: list[str] = []
 
-    def claim_file(self, path: Path, force: bool, option: str) -> Path:
-        """Return where to make a file that goes to `path` in the end; refuse a path that must stay as it is."""
+    def claim(self, path: Path, option: str, kind: str) -> None:
+        """Make a place for a file that goes to `path` in the end; refuse a path that must stay as it is."""
         from shapelex.files.atomic import work_folder
 
+        if kind == "checkpoint":
+            # The library writes it.
+            self.reserve(path, option)
+            return
+        _check_kind(path, option, kind)
         _check_place(path, option)
-        self._check_free(path, force, option)
+        self._check_free(path, option)
         self.reserve(path, option)
-        work = self._stack.enter_context(work_folder(path))
-        self._claims.append(_Claim(path, path.parent, work, force, option))
-        return work / path.name
+        work = self.stack.enter_context(work_folder(path))
+        self._claims.append(_Claim(path, path.parent, work, option))
 
-    def claim_folder(self, path: Path, force: bool, names: Iterable[str], option: str) -> Path:
-        """Return where to make files that go into a folder in the end; those of `names` replace the earlier ones."""
+    def claim_folder(self, path: Path, option: str, names: Iterable[str] = ()) -> None:
+        """Make a place for the files of a folder; refuse one that holds something, unless `force`.
+
+        Files of `names` replace those of an earlier run as a whole; other files in the folder stay. Without names, the
+        folder is made at once, for commands that each write into it.
+        """
         from shapelex.files.atomic import work_folder
 
+        if path.exists() and not path.is_dir():
+            raise CommandError(f"{path} is a file, not a folder: choose another {option}.")
+        # What a killed command left goes when the next one writes.
+        if path.is_dir() and not self.force and not all(_LEFT_BEHIND.fullmatch(one.name) for one in path.iterdir()):
+            raise CommandError(
+                f"{path} is not empty: choose another {option}, or pass --force to replace what is there."
+            )
+        if not names:
+            path.mkdir(parents=True, exist_ok=True)
+            return
         for name in names:
             if (path / name).is_dir():
                 raise CommandError(
@@ -86,13 +98,11 @@ class Outputs:
         if not path.exists():
             path.mkdir(parents=True)
             # It stays where it holds something.
-            self._stack.callback(_remove_empty, path)
+            self.stack.callback(_remove_empty, path)
         # Inside, because the folder may be on another disk than the one above it.
         place = path / ".shapelex"
-        self._stack.enter_context(_told_of(path, place))
-        work = self._stack.enter_context(work_folder(place))
-        self._claims.append(_Claim(path, path, work, force, option, tuple(names)))
-        return work
+        self.stack.enter_context(_told_of(path, place))
+        self._claims.append(_Claim(path, path, self.stack.enter_context(work_folder(place)), option, tuple(names)))
 
     def reserve(self, path: Path, option: str) -> None:
         """Refuse a path that is that of another output, or that the command reads."""
@@ -114,23 +124,12 @@ class Outputs:
             for target, option in self._targets.items():
                 _check_not_input(name, target, leaves_out, option)
 
-    def tell(self, text: str) -> None:
-        """Print a line; after the first file that was made, when all of them are in place."""
-        if self._written:
-            self._lines.append(text)
-        else:
-            echo(text)
-
-    def wrote(self, made: Path, more: str, *, is_told: bool) -> None:
-        """Note a file that was made, to be told when it is in place."""
-        shown = Path(self.shown(str(made)))
-        self._written.append(shown)
-        if is_told:
-            self._lines.append(f"wrote {on_one_line(str(shown))}{more}")
-
-    def place_to_make(self, path: Path) -> Path:
-        """Return where to make a file that was claimed."""
-        return next((claim.work / path.name for claim in self._claims if claim.path == path), path)
+    def place(self, path: Path) -> Path:
+        """Return where to make a file, or the files of a folder, that was claimed."""
+        for claim in self._claims:
+            if claim.path == path:
+                return claim.work if claim.names else claim.work / path.name
+        return path
 
     def shown(self, text: str) -> str:
         """Return a text with the places of files where it names the folders in which they are made."""
@@ -139,25 +138,24 @@ class Outputs:
             text = text.replace(f"{claim.work}{os.sep}", place)
         return text
 
-    def put_in_place(self) -> None:
-        """Put all that was made where it goes; where that fails, everything is as it was before."""
+    def put_in_place(self) -> list[Path]:
+        """Put all that was made where it goes, and return that; where it fails, everything is as it was before."""
         made = [(one, claim) for claim in self._claims for one in _made_in(claim.work)]
         undo: list[tuple[Path, Path | None]] = []
         try:
             for one, claim in made:
                 # Something may have come there since.
-                self._check_free(claim.target_of(one), claim.force, claim.option)
+                self._check_free(claim.target_of(one), claim.option)
             for number, (target, new, claim) in enumerate(self._moves(made)):
                 _exchange(new, target, claim.work / f".old-{number}", undo)
         except BaseException:
             for target, old in reversed(undo):
                 _bring_back(target, old)
             raise
-        for path in self._written:
-            current_report().note_output(path)
-        lines, self._written, self._lines = self._lines, [], []
-        for line in lines:
-            echo(line)
+        names = {one.name for one, _ in made}
+        written = [one.place / name for one in self._claims for name in one.names or [one.path.name] if name in names]
+        self._claims = [] if written else self._claims
+        return written
 
     def _moves(self, made: list[tuple[Path, _Claim]]) -> Iterator[tuple[Path, Path | None, _Claim]]:
         """Yield targets and what goes there: None for earlier results, and for records that no longer hold."""
@@ -169,13 +167,13 @@ class Outputs:
                 yield sidecar_path(claim.path), None, claim
             # Before any new result, so that results of two runs are never mixed; a result never without its record.
             for path in (claim.place / name for name in claim.names):
-                if path in targets or _is_of_same_command(path):
+                if path in targets or self._is_of_same_command(path):
                     yield from ((one, None, claim) for one in (path, sidecar_path(path)) if one.is_file())
         # Records first: a file without one would be taken for a file of the user.
         for one, claim in sorted(made, key=lambda pair: pair[0].suffix != ".json"):
             yield claim.target_of(one), one, claim
 
-    def _check_free(self, path: Path, force: bool, option: str) -> None:
+    def _check_free(self, path: Path, option: str) -> None:
         from shapelex.files.sidecar import has_sidecar, sidecar_path
 
         sidecar = sidecar_path(path)
@@ -183,69 +181,50 @@ class Outputs:
             is_record = path.suffix == ".json" and has_sidecar(path.with_suffix(""))
             if not (is_record or is_ours(path)):
                 raise CommandError(f"{path} exists, and shapelex did not write it: choose another {option}.")
-            if not (force or is_record):
+            if not (self.force or is_record):
                 raise CommandError(f"{path} exists: choose another {option}, or pass --force to replace it.")
         elif path.suffix.lower() not in _WITH_RECORD and sidecar.exists() and not has_sidecar(path):
             raise CommandError(f"{sidecar} exists, where the record of {path.name} goes: choose another {option}.")
 
+    def _is_of_same_command(self, path: Path) -> bool:
+        """Tell whether a result in a folder is of an earlier run of the command that runs."""
+        from shapelex.files.sidecar import read_sidecar
 
-_CURRENT: ContextVar[Outputs | None] = ContextVar("_CURRENT", default=None)
-
-
-def current_outputs() -> Outputs:
-    """Return the outputs of the command that runs."""
-    outputs = _CURRENT.get()
-    if outputs is None:
-        _CURRENT.set(outputs := Outputs())
-    return outputs
+        try:
+            return shlex.split(read_sidecar(path)["command"])[:2] == ["shapelex", *self.words[:1]]
+        except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            return False  # no record, or none of ours
 
 
-@contextmanager
-def written_together() -> Iterator[Outputs]:
-    """Run a command whose outputs are put in place together at the end, or not at all."""
-    outputs = Outputs()
-    token = _CURRENT.set(outputs)
-    try:
-        with outputs._stack:
-            yield outputs
-            outputs.put_in_place()
-    finally:
-        _CURRENT.reset(token)
-
-
-def claim_file(path: Path, force: bool, option: str = "-o") -> Path:
-    """Return where to make a file that goes to `path` in the end; refuse a path that must stay as it is."""
-    return current_outputs().claim_file(path, force, option)
-
-
-def claim_folder(path: Path, force: bool, names: Iterable[str] = ()) -> Path:
-    """Return where to make the files of a folder; refuse one that holds something, unless `force`.
-
-    Files of `names` replace those of an earlier run as a whole; other files in the folder stay. Without names, the
-    folder is made at once, for commands that each write into it.
-    """
-    if path.exists() and not path.is_dir():
-        raise CommandError(f"{path} is a file, not a folder: choose another -o.")
-    # What a killed command left goes when the next one writes.
-    if path.is_dir() and not force and not all(_LEFT_BEHIND.fullmatch(one.name) for one in path.iterdir()):
-        raise CommandError(f"{path} is not empty: choose another -o, or pass --force to replace what is there.")
-    if names:
-        return current_outputs().claim_folder(path, force, names, "-o")
-    path.mkdir(parents=True, exist_ok=True)
-    return path
-
-
-def claim_table(path: Path, force: bool, option: str = "-o") -> Path:
-    """Return where to make a table; a name that is none is wrong usage, a file that is there needs `force`.
-
-    `option` is the one that names the table.
-    """
+def _check_kind(path: Path, option: str, kind: str) -> None:
+    """Refuse a name that is none of a kind of file, and what cannot be written here, before the work begins."""
+    from shapelex._extras import load_library, load_zarr
     from shapelex.files.table_file import TABLE_SUFFIXES, check_table_path
 
-    if path.suffix.lower() not in TABLE_SUFFIXES:
-        raise typer.BadParameter(f"{path.name} must end in {', '.join(TABLE_SUFFIXES)}.", param_hint=option)
-    check_table_path(path)
-    return claim_file(path, force, option)
+    suffixes: dict[str, tuple[str, ...]] = {
+        "model": (".npz",),
+        "page": (".html", ".htm"),
+        "table": TABLE_SUFFIXES,
+        "codes": (*TABLE_SUFFIXES, ".npz", ".zarr"),
+        "figure": FIGURE_SUFFIXES,
+        "movie": (".gif", ".mp4"),
+    }
+    suffix = path.suffix.lower()
+    if suffix not in suffixes.get(kind, (suffix,)):
+        raise typer.BadParameter(f"{path.name} must end in {' or '.join(suffixes[kind])}.", param_hint=option)
+    if kind in ("table", "codes") and suffix in TABLE_SUFFIXES:
+        check_table_path(path)
+    if kind == "shapes":
+        from shapelex.io.write import find_writable
+
+        try:
+            find_writable(path)
+        except ShapeFileError as error:
+            raise typer.BadParameter(str(error).replace("; or give format=", ""), param_hint=option) from error
+    if kind in ("shapes", "codes") and suffix == ".zarr":
+        load_zarr()
+    if suffix == ".mp4":
+        load_library("imageio_ffmpeg", "imageio-ffmpeg", "Writing an MP4", extra="sequences")
 
 
 def is_ours(path: Path) -> bool:
@@ -263,11 +242,6 @@ def is_ours(path: Path) -> bool:
     return False
 
 
-def typed_command() -> str:
-    """Return the command as it was typed, for the record of what it writes."""
-    return shlex.join(["shapelex", *ARGUMENTS.get()])
-
-
 def options_apart(words: Iterable[str]) -> list[str]:
     """Return the words of a command with the options that name outputs and their values apart, as in ``-o FILE``."""
     apart: list[str] = []
@@ -283,14 +257,6 @@ def output_paths(words: Iterable[str]) -> set[Path]:
 
     named = {Path(value).absolute() for option, value in pairwise(options_apart(words)) if option in OUTPUT_OPTIONS}
     return named | {sidecar_path(path) for path in named if path.name}
-
-
-def record_run(seed: int | None = None, inputs: tuple[str | Path, ...] = ()) -> dict[str, Any]:
-    """Return what makes the files of this command: its words, those before it, versions, seed and inputs."""
-    from shapelex.files.provenance import make_run
-
-    current_report().note_inputs(inputs)
-    return make_run(typed_command(), seed, map(str, inputs), output_paths(ARGUMENTS.get()))
 
 
 def _check_place(path: Path, option: str) -> None:
@@ -331,16 +297,6 @@ def _matches(pattern: Path, target: Path) -> bool:
 
     is_pattern = glob.has_magic(str(pattern))
     return is_pattern and any(real_path(Path(one)) == target for one in glob.iglob(str(pattern), recursive=True))  # noqa: PTH207
-
-
-def _is_of_same_command(path: Path) -> bool:
-    """Tell whether a result in a folder is of an earlier run of the command that runs."""
-    from shapelex.files.sidecar import read_sidecar
-
-    try:
-        return shlex.split(read_sidecar(path)["command"])[:2] == ["shapelex", *ARGUMENTS.get()[:1]]
-    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        return False  # no record, or none of ours
 
 
 def _made_in(work: Path) -> list[Path]:

@@ -1,93 +1,69 @@
 """``shapelex report``: one page to explore a dictionary and its shapes."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
+from shapelex.cli.command import Page, command
 from shapelex.cli.errors import CommandError
-from shapelex.cli.json_report import current_report
-from shapelex.cli.options import ForceOption, JsonOption, ModelArgument, QuietOption, ShapesArgument
-from shapelex.cli.outputs import claim_file, record_run
-from shapelex.cli.screen import Screen
-from shapelex.cli.shapes import count_incomplete, fit_for, load_dictionary, read_shapes_for
-from shapelex.cli.stored import open_if_large
-from shapelex.cli.units import UnitOption, unit_of
+from shapelex.cli.run import Run
+from shapelex.cli.shapes import fit_for, load_dictionary, open_if_large, read_shapes_for, refuse_incomplete, unit_of
 
 
+@command()
 def report(
-    model: ModelArgument,
-    shapes: ShapesArgument,
-    out: Annotated[Path, typer.Option("-o", "--out", help="Page to write, .html.")],
-    title: Annotated[str | None, typer.Option("--title", help="Title of the page.", show_default=False)] = None,
-    lines: Annotated[
-        bool,
-        typer.Option(
-            "--joined/--no-joined", help="Draw a line through the points; use --no-joined for anatomical landmarks."
-        ),
-    ] = True,
-    max_shapes: Annotated[
-        int, typer.Option("--max-shapes", min=1, help="Maximum number of shapes on the page.")
-    ] = 5000,
-    by: Annotated[
-        str | None,
-        typer.Option("--by", help="Column whose groups are compared; few labels are by default.", show_default=False),
-    ] = None,
-    unit: UnitOption = None,
-    predictions: Annotated[
-        Path | None,
-        typer.Option(
-            "--tested",
-            help="Table that classify --tested wrote: show the confusion matrix and the misclassified shapes.",
-            show_default=False,
-        ),
-    ] = None,
-    force: ForceOption = False,
-    quiet: QuietOption = False,
-    as_json: JsonOption = False,
-) -> None:
+    run: Run,
+    model: Path,
+    shapes: str,
+    *,
+    out: Page,
+    title: str | None = None,
+    joined: bool = True,
+    max_shapes: int = 5000,
+    by: str | None = None,
+    unit: str | None = None,
+    tested: Path | None = None,
+) -> dict[str, Any]:
     """Write an HTML page to explore atoms, shapes and codes: a single file that works without a server.
 
     Example: shapelex report model.npz shapes.npz -o report.html --title "Wings of bees"
+
+    Options
+    -------
+    out : Page to write, .html.
+    title : Title of the page.
+    max_shapes : Maximum number of shapes on the page.
+    by : Column whose groups are compared; few labels are by default.
+    tested : Table that classify --tested wrote: show the confusion matrix and the misclassified shapes.
     """
-    if out.suffix.lower() not in (".html", ".htm"):
-        raise typer.BadParameter(f"a page ends in .html, got {out.name}.", param_hint="-o")
-    target = claim_file(out, force)
-    screen = Screen(quiet, as_json)
-    dictionary = load_dictionary(model)
-    large = open_if_large(shapes)
-    found: Any = (
-        read_shapes_for(dictionary, shapes, screen) if large is None else fit_for(dictionary, large, shapes, screen)
-    )
-    n_incomplete = count_incomplete(found)
-    if n_incomplete:
-        raise CommandError(
-            f"{n_incomplete} of {len(found)} shapes of {shapes} have missing landmarks, and the page shows complete "
-            f"shapes: first run shapelex impute {shapes} -o complete.npz."
-        )
+    dictionary = load_dictionary(run, model)
+    large: Any = open_if_large(run, shapes)
+    found = read_shapes_for(run, dictionary, shapes) if large is None else fit_for(run, dictionary, large, shapes)
+    refuse_incomplete(found, shapes, "the page shows complete shapes")
     import shapelex as sx
 
-    tested = None if predictions is None else _read_predictions(predictions)
-    run = record_run(dictionary.random_state, (shapes, model, *(() if predictions is None else (predictions,))))
-    if predictions is not None:
-        _compare_inputs(predictions, shapes, run, screen)
-    with screen.progress("writing the page"):
+    predictions = None if tested is None else _read_predictions(tested)
+    run.make_record(dictionary.random_state, shapes, model, tested)
+    if tested is not None:
+        _compare_inputs(run, tested, shapes)
+    with run.progress("writing the page"):
         page = sx.report.write_report(
             dictionary,
             found,
-            target,
+            run.outputs.place(out),
             title=title,
-            joined=lines,
+            joined=joined,
             max_shapes=max_shapes,
-            overwrite=force,
-            tested=tested,
-            provenance=on_page(run),
+            overwrite=True,
+            tested=predictions,
+            provenance=on_page(run.record),
             by=by,
             unit=unit_of(unit),
         )
     size = page.stat().st_size
-    screen.wrote(page, f", {size / 1e6:.1f} MB: open it in a browser")
-    screen.show({"n_shapes": len(found), "bytes": size})
+    run.told[out] = f", {size / 1e6:.1f} MB: open it in a browser"
+    return {"n_shapes": len(found), "bytes": size}
 
 
 def _read_predictions(path: Path) -> Any:
@@ -107,7 +83,7 @@ def _read_predictions(path: Path) -> Any:
         raise CommandError(f"{path} is not a table that classify --tested wrote: {reason_of(error)}.") from error
 
 
-def _compare_inputs(predictions: Path, shapes: str, run: dict[str, Any], screen: Screen) -> None:
+def _compare_inputs(run: Run, predictions: Path, shapes: str) -> None:
     """Say so where the record of a table of predictions names other shapes than those of the page."""
     from shapelex.exceptions import ShapeFileError
     from shapelex.files.provenance import read_run
@@ -116,11 +92,9 @@ def _compare_inputs(predictions: Path, shapes: str, run: dict[str, Any], screen:
         before = {one["path"]: one["sha256"] for one in read_run(predictions).get("inputs", ())}
     except (ShapeFileError, OSError):
         return
-    now = {one["sha256"] for one in run["inputs"] if one["path"] == shapes}
+    now = {one["sha256"] for one in run.record["inputs"] if one["path"] == shapes}
     if before and now and not now & set(before.values()):
-        note = f"{predictions} was made from {', '.join(before)}, whose content is not that of {shapes}."
-        current_report().note_remarks([note])
-        screen.say(f"note: {note}")
+        run.note(f"{predictions} was made from {', '.join(before)}, whose content is not that of {shapes}.")
 
 
 def on_page(run: dict[str, Any]) -> dict[str, str]:

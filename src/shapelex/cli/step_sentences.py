@@ -10,7 +10,6 @@ from typing import Any
 
 from shapelex.cli.recorded_steps import Step
 from shapelex.exceptions import ShapeFileError, reason_of
-from shapelex.shapes.preparation import LEFT_OUT
 
 PAPER = (
     "A. Song, V. Uhlmann, J. Fageot and M. Unser, Dictionary learning for two-dimensional Kendall shapes, SIAM Journal "
@@ -64,6 +63,8 @@ def _count(number: int, noun: str) -> str:
 
 
 def _tell_import(step: Step) -> Sentence:
+    from shapelex.shapes.preparation import LEFT_OUT
+
     facts = step.facts
     if "described" not in facts:
         # The file is gone, or holds something else.
@@ -106,9 +107,9 @@ def _tell_learn(step: Step) -> Sentence:
         f"training error, was {100 * float(error):.2f} %" if error is not None else ""
     )  # fmt: skip
     return (
-        f"A dictionary of {settings.get('atoms', '?')} typical shapes (atoms) was learned that approximates each shape "
-        f"by a weighted sum of at most {settings.get('nonzero', '?')} of them, with complex weights that scale and "
-        f"rotate each atom individually (Song et al., 2020; random seed {settings.get('seed', '?')}){told}."
+        f"A dictionary of {settings.get('n_atoms', '?')} typical shapes (atoms) was learned that approximates each "
+        f"shape by a weighted sum of at most {settings.get('n_nonzero', '?')} of them, with complex weights that scale "
+        f"and rotate each atom individually (Song et al., 2020; random seed {settings.get('random_state', '?')}){told}."
     ), (PAPER,)
 
 
@@ -190,7 +191,7 @@ def _tell_classify(step: Step) -> Sentence:
         methods = f"; the methods and the exponents of their probabilities were {listed}"
     sentences = [
         f"A classifier that multiplies powers of the class probabilities of several methods was trained to distinguish "
-        f"{classes} of {by} from {count} (random seed {settings.get('seed', '?')}){methods}."
+        f"{classes} of {by} from {count} (random seed {settings.get('random_state', '?')}){methods}."
     ]
     if "accuracy" in facts:
         together = f", in which all shapes of one of the {facts['units']} were held out together"
@@ -203,7 +204,7 @@ def _tell_classify(step: Step) -> Sentence:
 
 
 def _tell_compare(step: Step) -> Sentence:
-    folds = step.settings.get("folds", "?")
+    folds = step.settings.get("cv", "?")
     return f"Methods were compared by their reconstruction errors in a cross-validation with {folds} folds.", ()
 
 

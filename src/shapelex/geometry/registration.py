@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, repeat
 
 import numpy as np
 from scipy import fft
@@ -277,7 +277,7 @@ class _Curves:
             drawn = generator.permutation(n_shapes)
             trial = replace(self, configurations=self.configurations[np.sort(drawn[:_MAX_TRIAL_SHAPES])])
             singles = self.search.space.preshapes(self.configurations[drawn[: n_starts - 1]])
-            found = [trial._descend(first, max_iter) for first in (mean, *singles)]
+            found = list(map(trial._descend, (mean, *singles), repeat(max_iter)))
             losses = np.array([loss for _, _, _, loss in found])
             # The first of equals, so that shapes that are registered already stay.
             mean = found[np.argmax(losses <= losses.min() * (1 + 1e-9) + 64 * np.finfo(mean.dtype).eps)][0]
