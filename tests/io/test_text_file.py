@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shapelex as sx
-from shapelex.io import table_shapes, text_file
+from shapelex.files import text_file
+from shapelex.files.text_file import open_text
+from shapelex.io import table_shapes
 from shapelex.io.formats import csv as _csv
 from shapelex.io.formats import hdf5, morphologika, nts, tps
-from shapelex.io.text_file import open_text
 from tests.io.conftest import as_values, check_refused
 from tests.io.fuzzing import damage
 from tests.io.test_nts import MORPHOLOGIKA, NTS

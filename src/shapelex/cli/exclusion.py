@@ -110,7 +110,7 @@ class Exclusion:
 
 def read_exclusion(path: Path) -> Exclusion:
     """Read a list of shapes: ids, or a table with a column ``id``, a column ``file``, or both."""
-    from shapelex.io.text_file import open_text
+    from shapelex.files.text_file import open_text
 
     if not path.exists() and path.suffix.lower() not in (".csv", ".tsv", ".txt"):
         names = str(path).split(",")

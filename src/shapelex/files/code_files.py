@@ -17,9 +17,9 @@ from shapelex._typing import FloatArray
 from shapelex.exceptions import CodesError, reason_of
 from shapelex.files.archive import check_header, read_archive, write_archive
 from shapelex.files.atomic import recover, replace_folder, write_atomically
-from shapelex.files.guards import LARGE_BYTES
+from shapelex.files.guards import LARGE_BYTES, is_small
 from shapelex.files.table_file import TABLE_SUFFIXES, read_table, write_table
-from shapelex.files.zarr_folder import check_size, check_whole, is_small, open_zarr
+from shapelex.files.zarr_folder import check_size, check_whole, open_zarr
 from shapelex.shapes.columns import as_column
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from shapelex._validation import is_data_frame
 from shapelex.exceptions import ShapeFileError
+from shapelex.files.text_file import open_text
 from shapelex.io.formats.csv import open_text_table
 from shapelex.io.joining import Sheet
 from shapelex.io.table_shapes import CellKind
-from shapelex.io.text_file import open_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,7 @@ from itertools import count, islice
 from shapelex._messages import format_option, parameter
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.numbers import MISSING_WORDS, parse_number
+from shapelex.files.numbers import MISSING_WORDS, parse_number
 
 LAYOUTS = ("blocks", "interleaved", "long")
 

@@ -20,7 +20,7 @@ from shapelex._messages import marked_text
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex.exceptions import ShapeFileError
 from shapelex.files.guards import MAX_BYTES
-from shapelex.io.numbers import MISSING_WORDS, parse_number
+from shapelex.files.numbers import MISSING_WORDS, parse_number
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import TableLayout, find_layout
 

@@ -21,12 +21,12 @@ from shapelex._messages import format_option
 from shapelex._typing import FloatArray
 from shapelex._validation import check_choice, check_flag
 from shapelex.exceptions import ParameterError, ShapeFileError
+from shapelex.files.numbers import MISSING_WORDS
 from shapelex.files.table_file import with_formula, without_formula
-from shapelex.io.numbers import MISSING_WORDS
+from shapelex.files.text_file import TextFile, open_text
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import TableLayout, looks_like_names
 from shapelex.io.table_shapes import Chunk, Table, parse_chunk, table_records
-from shapelex.io.text_file import TextFile, open_text
 from shapelex.shapes import ShapeSet
 
 if TYPE_CHECKING:

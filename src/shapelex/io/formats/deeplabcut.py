@@ -21,13 +21,13 @@ from shapelex._messages import format_option
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_number, points_to_complex
 from shapelex.exceptions import ParameterError, ShapeFileError
+from shapelex.files.guards import read_head, refusing
+from shapelex.files.text_file import open_text
 from shapelex.io.formats.csv import TextTable, text_lines
 from shapelex.io.formats.hdf5 import check_size, follow, opens_as_hdf5, read_values
 from shapelex.io.formats.hdf5_text import attributes_of, check_text
 from shapelex.io.formats.time_series import check_max_gap, series_records
-from shapelex.io.guards import read_head, refusing
 from shapelex.io.records import BadRecord, Record, Remark
-from shapelex.io.text_file import open_text
 
 if TYPE_CHECKING:
     import h5py

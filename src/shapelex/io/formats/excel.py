@@ -8,9 +8,9 @@ from shapelex._extras import load_openpyxl
 from shapelex._messages import format_option
 from shapelex._validation import check_flag
 from shapelex.exceptions import ShapeFileError
+from shapelex.files.guards import refusing
 from shapelex.files.sheet_file import read_rows, rows_as_frame, write_sheet
 from shapelex.io.formats.frames import frame_records, set_frame
-from shapelex.io.guards import refusing
 from shapelex.io.joining import as_text
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import looks_like_names

@@ -14,9 +14,9 @@ from shapelex._messages import format_option
 from shapelex._typing import ColumnLayout
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
+from shapelex.files.guards import refusing
 from shapelex.files.provenance import KEY
 from shapelex.files.table_file import parquet_parts
-from shapelex.io.guards import refusing
 from shapelex.io.joining import as_text, as_value
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import LAYOUTS, TableLayout, is_known_name

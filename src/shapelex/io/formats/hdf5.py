@@ -21,11 +21,10 @@ from shapelex._messages import format_option
 from shapelex._typing import ComplexArray, IntArray
 from shapelex._validation import check_choice, points_to_complex
 from shapelex.exceptions import ShapeFileError
-from shapelex.files.guards import LARGE_RATIO
+from shapelex.files.guards import LARGE_RATIO, read_head, refusing
 from shapelex.io.formats.frame_rates import as_rate
 from shapelex.io.formats.hdf5_text import attributes_of
 from shapelex.io.formats.time_series import block_records, check_max_gap, series_order
-from shapelex.io.guards import read_head, refusing
 from shapelex.io.records import Record, Remark
 from shapelex.shapes.columns import FPS
 

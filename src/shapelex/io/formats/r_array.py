@@ -16,11 +16,11 @@ from pathlib import Path
 from shapelex._messages import format_option
 from shapelex._validation import check_choice, points_to_complex
 from shapelex.exceptions import ShapeFileError
+from shapelex.files.guards import read_head
+from shapelex.files.text_file import open_text
 from shapelex.io.formats.csv import TextTable, text_lines
 from shapelex.io.formats.csv import read_records as read_table
-from shapelex.io.guards import read_head
 from shapelex.io.records import BadRecord, Record, Remark
-from shapelex.io.text_file import open_text
 
 _NAMED = re.compile(r"(X[123]?|[YZ123])\.(.+)", re.IGNORECASE)
 _AXES = {"X": 0, "Y": 1, "Z": 2} | {f"{start}{number}": number - 1 for start in ("", "X") for number in (1, 2, 3)}
