@@ -203,7 +203,7 @@ def _make_tables(folder: Path) -> None:
 def _read_table(path: Path, _: int) -> None:
     from shapelex.cli.exclusion import read_exclusion
     from shapelex.cli.report import _read_predictions
-    from shapelex.io.sheets import open_sheet
+    from shapelex.io.joining import open_sheet
 
     readers: dict[str, Callable[[Path], object]] = {
         "predictions": _read_predictions,

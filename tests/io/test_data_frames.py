@@ -132,7 +132,7 @@ class TestFiles:
         assert not found.closed
 
     def test_parts_of_a_parquet_file(self, squares, tmp_path, monkeypatch):
-        monkeypatch.setattr("shapelex.files.table_file._PART_ROWS", 2)
+        monkeypatch.setattr("shapelex.files.tables._PARQUET_ROWS", 2)
         for layout in ("interleaved", "long"):
             path = sx.write(squares, tmp_path / f"{layout}.parquet", layout=layout)
             assert sx.read(path).equals(squares)

@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shapelex._messages import parameter
+from shapelex._validation import is_data_frame
 from shapelex.exceptions import ShapeInputError
+from shapelex.files.tables import CellKind, as_text, as_value, open_table
 from shapelex.io.names import Names, id_in_full, tell_apart, without_numbers
 from shapelex.shapes.columns import FILE, column_from_values
 from shapelex.shapes.identity import GIVEN_ID
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 _NAMED = 5
 _MOST_COUNTED = 100_000
 _OWN_NAMES = ("id", "sequence", "closed")
+# Titles are looked for in so many rows.
+_MOST_TITLES = 20
 
 
 class _Told(NamedTuple):
@@ -205,6 +209,41 @@ class Sheet:
         )
 
 
+def open_sheet(source: Any, on: str | None) -> Sheet:
+    """Return a sheet of metadata from a data frame or a file: text, ``.xlsx`` or ``.parquet``."""
+    import pandas as pd
+
+    if is_data_frame(source):
+        return Sheet(source, on, "the data frame")
+    path = Path(source).expanduser()
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {path} to join.")
+    table = open_table(path, header=True, count_titles=lambda rows: _find_names(rows[:_MOST_TITLES], on))
+    names = table.names or list(map(str, range(len(table.first))))
+    blocks, texts = table.whole(), None
+    cells = [list(chain.from_iterable(block.values(place) for block in blocks)) for place in range(len(names))]
+    if table.n_characters:
+        texts = dict(zip(names, cells, strict=True))
+        for place, column in enumerate(cells):
+            kind = CellKind(table.decimal)
+            kind.see(set(column))
+            cells[place] = list(map(kind.converter(), column))
+    frame = pd.DataFrame(dict(enumerate(cells)), dtype=object).set_axis(names, axis=1)
+    above = ", ".join(map(repr, table.titles))
+    notes = [f"left out above the names of the columns of {path}: {above}"] if above else []
+    return Sheet(frame, on, str(path), notes, texts)
+
+
+def _find_names(rows: Sequence[Sequence[str]], on: str | None) -> int:
+    """Return the number of the row that names the columns: that with the key, or the first one that is mostly full."""
+    for keys in [("id", "file")] if on is None else [(on,), (on.rpartition("=")[2].strip(),)]:
+        named = (place for place, row in enumerate(rows) if not {*keys}.isdisjoint(map(str.strip, row)))
+        if (place := next(named, None)) is not None:
+            return place
+    n_cells = [sum(map(bool, map(str.strip, row))) for row in rows]
+    return next((place for place, n in enumerate(n_cells) if 2 * n > max(n_cells)), 0)
+
+
 def label_by(shapes: "ShapeSet", name: str) -> "ShapeSet":
     """Return a set with a column of its metadata as its labels, too."""
     metadata = dict(shapes.metadata)
@@ -255,23 +294,6 @@ def _names_of(shapes: "ShapeSet", files: Sequence[Path] | None, kind: str) -> li
 
 def _find(names: Names, told: _Told) -> int | None:
     return next((row for one in told.lookups if (row := names.find(one)) is not None), None)
-
-
-def as_text(cell: Any) -> str:
-    """Return a cell as text; a missing one is empty, and whole numbers have no point."""
-    value = as_value(cell)
-    if value is None:
-        return ""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
-
-
-def as_value(cell: Any) -> Any:
-    """Return a cell as text, number or boolean; None where it is missing."""
-    import pandas as pd
-
-    if cell is None or cell is pd.NaT or cell is pd.NA or cell != cell:
-        return None
-    return cell if isinstance(cell, bool | int | float | str) else str(cell)
 
 
 def _as_values(cells: Sequence[Any]) -> list[Any]:

@@ -29,11 +29,10 @@ from shapelex.exceptions import (
 from shapelex.io import stored_shapes
 from shapelex.io.assembly import Found, Wanted, check_record, conform
 from shapelex.io.file_list import PathLike, PathPattern, check_not_empty, list_files
-from shapelex.io.joining import Sheet, label_by, spelling_notes
+from shapelex.io.joining import Sheet, label_by, open_sheet, spelling_notes
 from shapelex.io.parts import AssembledShapes, Parts, SetBuilder
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.registry import DATA_FRAME, FORMATS, Format
-from shapelex.io.sheets import open_sheet
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import FILE, FPS
 from shapelex.spaces import Space

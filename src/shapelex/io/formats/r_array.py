@@ -10,15 +10,17 @@ gives is a table with one row a specimen, read by :mod:`shapelex.io.formats.csv`
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from shapelex._messages import format_option
+from shapelex._typing import FloatArray
 from shapelex._validation import check_choice, points_to_complex
 from shapelex.exceptions import ShapeFileError
 from shapelex.files.guards import read_head
+from shapelex.files.tables import TextRows, text_lines
 from shapelex.files.text_file import open_text
-from shapelex.io.formats.csv import TextTable, text_lines
 from shapelex.io.formats.csv import read_records as read_table
 from shapelex.io.records import BadRecord, Record, Remark
 
@@ -56,8 +58,8 @@ def read_records(path: Path, *, rows: str | None = None) -> Iterator[Record | Ba
         check_choice(rows, ("landmarks", "shapes"), format_option("rows"))
     text = open_text(path)
     delimiter = _delimiter(next(text_lines(text), ""))
-    table = TextTable(text, delimiter, "," if delimiter == ";" else ".")
-    n_head, header = next(table.rows(text_lines(text)), (0, []))
+    table = TextRows(text_lines(text), delimiter, path)
+    header = next(iter(table), [])
     specimens, n_axes = _find_specimens(header)
     if not specimens:
         raise ShapeFileError(
@@ -76,7 +78,16 @@ def read_records(path: Path, *, rows: str | None = None) -> Iterator[Record | Ba
     if rows == "shapes":
         yield from read_table(path)
         return
-    _, values = replace(table, n_head=n_head).whole(len(header), range(header[0] == "", len(header)))
+    decimal, places = "," if delimiter == ";" else ".", range(header[0] == "", len(header))
+    parts: list[FloatArray] = []
+    for block in table.blocks(len(header)):
+        values, faults = block.numbers(places, decimal)
+        for row, fault in faults.items():
+            raise ShapeFileError(f"{path}, line {block.lines[row]}: {fault}")
+        parts.append(values)
+    if not parts:
+        raise ShapeFileError(f"{path} has names of columns, but no values.")
+    values = np.concatenate(parts)
     points = points_to_complex(values.reshape(-1, len(specimens), 2))
     for column, name in enumerate(specimens):
         yield Record(points[:, column], id=name or f"{path.stem}-{column + 1}", where=f"specimen {name or column + 1}")
