@@ -69,7 +69,7 @@ class TestDataFrame:
     @pytest.mark.parametrize(
         ("columns", "options", "error", "words"),
         [
-            ({"x1": [0, np.inf], "y1": [0, 0]}, {}, ShapeFileError, "row 1: it has an infinite coordinate"),
+            ({"x1": [0, np.inf], "y1": [0, 0]}, {}, ShapeFileError, "row 1: 'inf' is infinite"),
             (dict.fromkeys(range(6), (0.5, 2)), {}, ShapeFileError, "DataFrame: a table of 6 columns of numbers with"),
             ({"x1": [0], "y1": [0], "x2": [0]}, {}, ShapeFileError, "point 2 has only one of x and y"),
             ({"x1": [], "y1": []}, {}, ShapeFileError, "DataFrame: it holds no values"),

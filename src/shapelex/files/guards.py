@@ -100,7 +100,7 @@ def count_files(folder: Path) -> tuple[int, int]:
 
 
 @contextmanager
-def refusing(path: Path, what: str) -> Iterator[None]:
+def refusing(path: Path, what: str, kind: type[Exception] = ShapeFileError) -> Iterator[None]:
     """Turn what libraries raise on damaged bytes, which may be nearly anything, into an error that names the file."""
     try:
         yield
@@ -109,10 +109,10 @@ def refusing(path: Path, what: str) -> Iterator[None]:
     except Exception as error:
         # A small file that runs out of memory is damaged: it declares any number of entries.
         is_memory = isinstance(error, MemoryError) and not is_small(path)
-        if is_memory or (isinstance(error, ShapeFileError) and str(error).startswith(str(path))):
+        if is_memory or (isinstance(error, kind) and str(error).startswith(str(path))):
             raise
         reason = " ".join(marked_text(error).split()).rstrip(".") or type(error).__name__
-        raise ShapeFileError(f"{path} cannot be read as {what}: {reason}.") from error
+        raise kind(f"{path} cannot be read as {what}: {reason}.") from error
 
 
 def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:

@@ -95,18 +95,15 @@ class Block:
         values, faults = np.full((len(self.lines), len(places)), np.nan), dict(self.faults)
         for column, place in enumerate(places):
             cells = self.columns[place]
-            if not isinstance(cells, tuple) and cells.dtype.kind in "fiu":
-                values[:, column] = cells.to_numpy(np.float64, na_value=np.nan)
-                infinite = np.flatnonzero(np.isinf(values[:, column])).tolist()
-                faults = dict.fromkeys(infinite, "it has an infinite coordinate.") | faults
-            elif (plain := _plain_numbers(cells, decimal)) is not None:
+            if (plain := _plain_numbers(cells, decimal)) is not None:
                 values[:, column] = plain
-            else:
-                for row, cell in enumerate(cells):
-                    try:
-                        values[row, column] = parse_number("" if cell is None else with_formula(str(cell)), decimal)
-                    except ValueError as error:
-                        faults.setdefault(row, f"{error}, but a coordinate is expected.")
+                continue
+            for row, cell in enumerate(cells):
+                try:
+                    text = with_formula(cell) if isinstance(cell, str) else as_text(cell)
+                    values[row, column] = parse_number(text, decimal)
+                except ValueError as error:
+                    faults.setdefault(row, f"{error}, but a coordinate is expected.")
         return values, faults
 
 
@@ -140,14 +137,12 @@ class Table:
     decimal: str = "."
     n_characters: int = 0
 
-    def whole(self) -> list[Block]:
-        """Return all rows of a table in which every one can be read."""
-        blocks = []
+    def sound_blocks(self) -> Iterator[Block]:
+        """Yield the blocks of a table in which every row can be read."""
         for block in self.blocks():
             for row, fault in block.faults.items():
                 raise ShapeFileError(f"{self.name}, line {block.lines[row]}: {fault}")
-            blocks.append(block)
-        return blocks
+            yield block
 
 
 def open_table(
@@ -391,9 +386,12 @@ def _read_texts(cells: Sequence[str]) -> list[str]:
     return [known[cell] for cell in cells]
 
 
-def _plain_numbers(cells: Sequence[Any], decimal: str) -> FloatArray | None:
-    """Return the numbers that all cells of text are; None where one of them needs a closer look."""
-    text = "".join(cells) if isinstance(cells, tuple) else "_"
+def _plain_numbers(cells: Any, decimal: str) -> FloatArray | None:
+    """Return the numbers of a column; None where a cell is no number, or needs a closer look."""
+    if not isinstance(cells, tuple):
+        numbers: FloatArray | None = cells.to_numpy(np.float64, na_value=np.nan) if cells.dtype.kind in "fiu" else None
+        return None if numbers is None or np.isinf(numbers).any() else numbers
+    text = "".join(cells)
     # float also takes 1_000 and the digits of all scripts, which no file of numbers means.
     if "_" in text or not text.isascii():
         return None
@@ -560,8 +558,7 @@ class CellKind:
 
     def __init__(self, decimal: str = ".") -> None:
         self._possible: list[Callable[[str], Any]] = [
-            _BOOLEANS.__getitem__,
-            _as_whole,
+            *(_BOOLEANS.__getitem__, _as_whole),
             partial(parse_number, decimal=decimal),
         ]
         self._is_known = False
@@ -577,10 +574,6 @@ class CellKind:
                 list(map(convert, known))
             except (KeyError, ValueError):
                 self._possible.remove(convert)
-            else:
-                if convert is _as_whole:
-                    # Whole numbers are numbers.
-                    break
 
     def converter(self) -> Callable[[str], Any]:
         """Return a function from a cell to its value, None where it is missing; call it once all cells were seen."""

@@ -1,7 +1,7 @@
 """Join the rows of a sheet of metadata to shapes, by a column that names the shapes."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,8 +15,6 @@ from shapelex.shapes.columns import FILE, column_from_values
 from shapelex.shapes.identity import GIVEN_ID
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from shapelex.shapes.set import ShapeSet
 
 _NAMED = 5
@@ -39,8 +37,10 @@ class Sheet:
 
     Parameters
     ----------
-    df : DataFrame
-        The sheet, one row per key.
+    columns : sequence of str
+        Names of its columns.
+    cells : sequence of list
+        The cells of each column.
     on : str, optional
         What shapes are found by: a column of both, or ``"SHAPES=SHEET"``. By default their ids, then their files, in
         a column ``id`` or ``file`` of the sheet, then in its first column.
@@ -54,20 +54,19 @@ class Sheet:
 
     def __init__(
         self,
-        df: "pd.DataFrame",
+        columns: Sequence[str],
+        cells: Sequence[list[Any]],
         on: str | None,
         name: str,
         notes: Sequence[str] = (),
-        texts: Mapping[str, list[str]] | None = None,
+        texts: Sequence[list[str]] | None = None,
     ) -> None:
-        indexed = [one for one in df.index.names if one is not None and one not in df.columns]
-        df = df.reset_index(indexed) if indexed else df
-        twice = [str(column) for column in df.columns[df.columns.duplicated()]]
+        twice = [column for column, count in Counter(columns).items() if count > 1]
         if twice:
             raise ShapeInputError(f"{name} has several columns {twice[0]!r}: rename or remove all but one.")
-        self.name, self.all_columns, self._remarks = name, [str(column) for column in df.columns], list(notes)
-        self._cells = {str(column): df[column].tolist() for column in df.columns}
-        self._texts = self._cells if texts is None else texts
+        self.name, self.all_columns, self._remarks = name, list(columns), list(notes)
+        self._cells = dict(zip(columns, cells, strict=True))
+        self._texts = dict(zip(columns, texts or cells, strict=True))
         self._ways = self._ways_to_join(on)
         self._names: Names | None = None
         self._owners: dict[int, str | None] = {}
@@ -211,27 +210,25 @@ class Sheet:
 
 def open_sheet(source: Any, on: str | None) -> Sheet:
     """Return a sheet of metadata from a data frame or a file: text, ``.xlsx`` or ``.parquet``."""
-    import pandas as pd
-
     if is_data_frame(source):
-        return Sheet(source, on, "the data frame")
+        indexed = [one for one in source.index.names if one is not None and one not in source.columns]
+        frame = source.reset_index(indexed) if indexed else source
+        columns = [frame.iloc[:, place].tolist() for place in range(frame.shape[1])]
+        return Sheet(list(map(str, frame.columns)), columns, on, "the data frame")
     path = Path(source).expanduser()
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path} to join.")
     table = open_table(path, header=True, count_titles=lambda rows: _find_names(rows[:_MOST_TITLES], on))
-    names = table.names or list(map(str, range(len(table.first))))
-    blocks, texts = table.whole(), None
+    names, blocks = table.names or list(map(str, range(len(table.first)))), list(table.sound_blocks())
     cells = [list(chain.from_iterable(block.values(place) for block in blocks)) for place in range(len(names))]
-    if table.n_characters:
-        texts = dict(zip(names, cells, strict=True))
-        for place, column in enumerate(cells):
-            kind = CellKind(table.decimal)
-            kind.see(set(column))
-            cells[place] = list(map(kind.converter(), column))
-    frame = pd.DataFrame(dict(enumerate(cells)), dtype=object).set_axis(names, axis=1)
+    texts = list(cells) if table.n_characters else None
+    for place, column in enumerate(texts or ()):
+        kind = CellKind(table.decimal)
+        kind.see(set(column))
+        cells[place] = list(map(kind.converter(), column))
     above = ", ".join(map(repr, table.titles))
     notes = [f"left out above the names of the columns of {path}: {above}"] if above else []
-    return Sheet(frame, on, str(path), notes, texts)
+    return Sheet(names, cells, on, str(path), notes, texts)
 
 
 def _find_names(rows: Sequence[Sequence[str]], on: str | None) -> int:

@@ -15,11 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from shapelex._messages import format_option
-from shapelex._typing import FloatArray
 from shapelex._validation import check_choice, points_to_complex
 from shapelex.exceptions import ShapeFileError
 from shapelex.files.guards import read_head
-from shapelex.files.tables import TextRows, text_lines
+from shapelex.files.tables import open_table, text_lines
 from shapelex.files.text_file import open_text
 from shapelex.io.formats.csv import read_records as read_table
 from shapelex.io.records import BadRecord, Record, Remark
@@ -56,15 +55,14 @@ def read_records(path: Path, *, rows: str | None = None) -> Iterator[Record | Ba
     """
     if rows is not None:
         check_choice(rows, ("landmarks", "shapes"), format_option("rows"))
-    text = open_text(path)
-    delimiter = _delimiter(next(text_lines(text), ""))
-    table = TextRows(text_lines(text), delimiter, path)
-    header = next(iter(table), [])
-    specimens, n_axes = _find_specimens(header)
+    delimiter = _delimiter(next(text_lines(open_text(path)), ""))
+    table = open_table(path, "text", header=True, delimiter=delimiter, decimal="," if delimiter == ";" else ".")
+    names = table.names or []
+    specimens, n_axes = _find_specimens(names)
     if not specimens:
         raise ShapeFileError(
             f"{path} is no array from R: its columns must be X.name, Y.name of one specimen after the other, got "
-            f"{', '.join(header[:4])[:100]}."
+            f"{', '.join(names[:4])[:100]}."
         )
     if n_axes != 2:
         raise ShapeFileError(f"{path} holds {n_axes} coordinates a landmark, but shapes here are planar.")
@@ -78,15 +76,12 @@ def read_records(path: Path, *, rows: str | None = None) -> Iterator[Record | Ba
     if rows == "shapes":
         yield from read_table(path)
         return
-    decimal, places = "," if delimiter == ";" else ".", range(header[0] == "", len(header))
-    parts: list[FloatArray] = []
-    for block in table.blocks(len(header)):
-        values, faults = block.numbers(places, decimal)
+    parts = []
+    for block in table.blocks():
+        numbers, faults = block.numbers(range(names[0] == "", len(names)), table.decimal)
         for row, fault in faults.items():
             raise ShapeFileError(f"{path}, line {block.lines[row]}: {fault}")
-        parts.append(values)
-    if not parts:
-        raise ShapeFileError(f"{path} has names of columns, but no values.")
+        parts.append(numbers)
     values = np.concatenate(parts)
     points = points_to_complex(values.reshape(-1, len(specimens), 2))
     for column, name in enumerate(specimens):
