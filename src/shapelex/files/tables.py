@@ -104,7 +104,7 @@ class Block:
                     values[row, column] = parse_number(text, decimal)
                 except ValueError as error:
                     faults.setdefault(row, f"{error}, but a coordinate is expected.")
-        return values, faults
+        return values, dict(sorted(faults.items()))
 
 
 @dataclass(frozen=True)
