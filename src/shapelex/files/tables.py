@@ -183,10 +183,11 @@ def open_table(
     if decimal is not None:
         check_choice(decimal, (".", ","), format_option("decimal"))
     kind = kind or {".xlsx": "excel", ".parquet": "parquet"}.get(path.suffix.lower(), "text")
+    find_names = partial(_find_names, str(path), header, columns, count_titles)
     if kind == "parquet":
         return _open_frames(partial(_parquet_frames, path), str(path))
     if kind == "text":
-        return _open_text_table(path, header, columns, delimiter, decimal, count_titles)
+        return _open_text_table(path, delimiter, decimal, find_names)
     load_openpyxl()
     with refusing(path, "an Excel workbook"):
         rows = read_rows(path, sheet)
@@ -195,7 +196,7 @@ def open_table(
         cells = rows_as_frame([row for _, row in rows], header=None, dtype=object).set_axis([row for row, _ in rows])
         cells = cells.dropna(how="all")
     sample = [list(map(as_text, row)) for row in cells.iloc[:_SAMPLE_ROWS].to_numpy().tolist()]
-    n_head, names, titles = _find_names(sample, str(path), header, columns, ".", count_titles)
+    n_head, names, titles = find_names(sample, ".")
     body = cells.iloc[n_head:].infer_objects()
     if names is not None:
         body = body.set_axis(names, axis=1)
@@ -259,14 +260,7 @@ def _n_line_ends(cell: str) -> int:
     return cell.count("\n") + cell.count("\r") - cell.count("\r\n")
 
 
-def _open_text_table(
-    path: Path,
-    header: bool | None,
-    columns: Sequence[str] | None,
-    delimiter: str | None,
-    decimal: str | None,
-    count_titles: CountTitles,
-) -> Table:
+def _open_text_table(path: Path, delimiter: str | None, decimal: str | None, find_names: Callable[..., Any]) -> Table:
     text = open_text(path)
     lines, n_rows, n_characters = [], 0, 0
     for line in text_lines(text):
@@ -281,10 +275,10 @@ def _open_text_table(
     start = sample[n_remarks:]
     # Between commas, "1,000" may be a thousand or one: unless the caller says which, it is no number.
     mark = decimal or ("." if delimiter == "," else _find_decimal(start))
-    n_head, names, titles = _find_names(start, str(path), header, columns, mark, count_titles)
+    n_head, names, titles = find_names(start, mark)
     first = start[n_head]
     if names is not None:
-        if len(first) == len(names) + 1 and columns is None:
+        if len(first) == len(names) + 1:
             # R gives no name to the column of row names.
             names = ["", *names]
         first = first[: len(names)] + [""] * (len(names) - len(first))
@@ -299,12 +293,12 @@ def _open_text_table(
 
 
 def _find_names(
-    rows: Sequence[list[str]],
     name: str,
     header: bool | None,
     columns: Sequence[str] | None,
-    decimal: str,
     count_titles: CountTitles,
+    rows: Sequence[list[str]],
+    decimal: str,
 ) -> tuple[int, list[str] | None, list[str]]:
     """Return the number of rows above the values, the names of the columns, and the titles above these."""
     n_titles = count_titles(rows)
@@ -526,8 +520,9 @@ def _open_frames(open_frames: Callable[[], Frames], name: str) -> Table:
     import pandas as pd
 
     def with_index(frame: pd.DataFrame) -> pd.DataFrame:
-        if any(name is not None for name in frame.index.names):
-            return frame.reset_index()
+        named = [name for name in frame.index.names if name is not None and name not in frame.columns]
+        if named:
+            return frame.reset_index(named)
         is_counted = isinstance(frame.index, pd.MultiIndex) or frame.index.dtype.kind in "iufbmM"
         return frame if is_counted else frame.reset_index(names="")
 

@@ -37,36 +37,37 @@ class Sheet:
 
     Parameters
     ----------
-    columns : sequence of str
-        Names of its columns.
-    cells : sequence of list
-        The cells of each column.
+    source : DataFrame or path
+        The sheet, one row per key: a data frame, or a file with text, ``.xlsx`` or ``.parquet``.
     on : str, optional
         What shapes are found by: a column of both, or ``"SHAPES=SHEET"``. By default their ids, then their files, in
         a column ``id`` or ``file`` of the sheet, then in its first column.
-    name : str
-        What to call the sheet in messages.
-    notes : sequence of str
-        What is told of the sheet already.
-    texts : mapping of str to list of str, optional
-        The cells as they are written, where that tells more than their values: ``007``.
     """
 
-    def __init__(
-        self,
-        columns: Sequence[str],
-        cells: Sequence[list[Any]],
-        on: str | None,
-        name: str,
-        notes: Sequence[str] = (),
-        texts: Sequence[list[str]] | None = None,
-    ) -> None:
+    def __init__(self, source: Any, on: str | None) -> None:
+        if not is_data_frame(source):
+            source = Path(source).expanduser()
+            if not source.is_file():
+                raise FileNotFoundError(f"There is no file {source} to join.")
+        table = open_table(source, header=True, count_titles=lambda rows: _find_names(rows[:_MOST_TITLES], on))
+        self.name = str(source) if isinstance(source, Path) else "the data frame"
+        columns, blocks = table.names or list(map(str, range(len(table.first)))), list(table.sound_blocks())
         twice = [column for column, count in Counter(columns).items() if count > 1]
         if twice:
-            raise ShapeInputError(f"{name} has several columns {twice[0]!r}: rename or remove all but one.")
-        self.name, self.all_columns, self._remarks = name, list(columns), list(notes)
-        self._cells = dict(zip(columns, cells, strict=True))
-        self._texts = dict(zip(columns, texts or cells, strict=True))
+            raise ShapeInputError(f"{self.name} has several columns {twice[0]!r}: rename or remove all but one.")
+        self.all_columns = columns
+        # The cells as they are written, which tells more of keys than their values: 007.
+        self._texts = {
+            name: list(chain.from_iterable(block.values(place) for block in blocks))
+            for place, name in enumerate(columns)
+        }
+        self._cells = dict(self._texts)
+        for name, cells in self._texts.items() if table.n_characters else ():
+            kind = CellKind(table.decimal)
+            kind.see(set(cells))
+            self._cells[name] = list(map(kind.converter(), cells))
+        above = ", ".join(map(repr, table.titles))
+        self._remarks = [f"left out above the names of the columns of {self.name}: {above}"] if above else []
         self._ways = self._ways_to_join(on)
         self._names: Names | None = None
         self._owners: dict[int, str | None] = {}
@@ -85,7 +86,7 @@ class Sheet:
     @property
     def columns(self) -> list[str]:
         """The columns that are joined."""
-        return [name for name in self.all_columns if name != self.key]
+        return [name for name in self.all_columns if name not in (self.key, "")]
 
     def join(self, shapes: "ShapeSet", files: Sequence[Path] | None = None) -> "ShapeSet":
         """Return a set with the columns of the sheet; `files` are those that are being read, one for each shape.
@@ -206,29 +207,6 @@ class Sheet:
         raise ShapeInputError(
             f"{key!r} in {self.name} may be {first!r} or {told.owner!r}: write which, as in {apart!r}{one_specimen}."
         )
-
-
-def open_sheet(source: Any, on: str | None) -> Sheet:
-    """Return a sheet of metadata from a data frame or a file: text, ``.xlsx`` or ``.parquet``."""
-    if is_data_frame(source):
-        indexed = [one for one in source.index.names if one is not None and one not in source.columns]
-        frame = source.reset_index(indexed) if indexed else source
-        columns = [frame.iloc[:, place].tolist() for place in range(frame.shape[1])]
-        return Sheet(list(map(str, frame.columns)), columns, on, "the data frame")
-    path = Path(source).expanduser()
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path} to join.")
-    table = open_table(path, header=True, count_titles=lambda rows: _find_names(rows[:_MOST_TITLES], on))
-    names, blocks = table.names or list(map(str, range(len(table.first)))), list(table.sound_blocks())
-    cells = [list(chain.from_iterable(block.values(place) for block in blocks)) for place in range(len(names))]
-    texts = list(cells) if table.n_characters else None
-    for place, column in enumerate(texts or ()):
-        kind = CellKind(table.decimal)
-        kind.see(set(column))
-        cells[place] = list(map(kind.converter(), column))
-    above = ", ".join(map(repr, table.titles))
-    notes = [f"left out above the names of the columns of {path}: {above}"] if above else []
-    return Sheet(names, cells, on, str(path), notes, texts)
 
 
 def _find_names(rows: Sequence[Sequence[str]], on: str | None) -> int:

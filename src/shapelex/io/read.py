@@ -29,7 +29,7 @@ from shapelex.exceptions import (
 from shapelex.io import stored_shapes
 from shapelex.io.assembly import Found, Wanted, check_record, conform
 from shapelex.io.file_list import PathLike, PathPattern, check_not_empty, list_files
-from shapelex.io.joining import Sheet, label_by, open_sheet, spelling_notes
+from shapelex.io.joining import Sheet, label_by, spelling_notes
 from shapelex.io.parts import AssembledShapes, Parts, SetBuilder
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.registry import DATA_FRAME, FORMATS, Format
@@ -533,7 +533,7 @@ def open_reading(
         raise ParameterError(
             f"{parameter('label')} and {parameter('label_from')} cannot both be given: each says what the labels are."
         )
-    sheet = None if join is None else open_sheet(join, on)
+    sheet = None if join is None else Sheet(join, on)
     if sheet is not None and pattern is not None and label is None and "label" in sheet.columns:
         raise ParameterError(
             f"{parameter('label_from')} and the column 'label' of {sheet.name} both say what the labels are: rename "

@@ -560,9 +560,9 @@ class ShapeSet:
         >>> joined.labels.tolist(), joined.metadata["site"].tolist()
         (['oak', 'elm'], [7, 3])
         """
-        from shapelex.io.joining import label_by, open_sheet
+        from shapelex.io.joining import Sheet, label_by
 
-        sheet = open_sheet(df, on)
+        sheet = Sheet(df, on)
         joined = sheet.join(self)
         joined = joined.replace(notes=(*joined.notes, *sheet.notes()))
         label = "label" if label is None and "label" in sheet.columns else label
