@@ -77,34 +77,53 @@ def write_table(
     """
     target = Path(path)
     suffix = check_table_path(target)
-
-    def write(stream: BinaryIO) -> None:
-        arrays = ({name: np.ma.asarray(column) for name, column in block.items()} for block in blocks)
-        first = next(arrays)
-        if suffix == ".parquet":
-            schema = _as_arrow(first).schema.with_metadata({KEY: json.dumps(dict(run))})
-            with load_pyarrow().parquet.ParquetWriter(stream, schema) as writer:
-                for block in chain([first], arrays):
-                    writer.write_table(_as_arrow(block).cast(schema))
-            return
-        rows = (zip(*map(_cells, block.values()), strict=True) for block in chain([first], arrays))
-        if suffix == ".xlsx":
-            write_sheet(list(first), chain.from_iterable(rows), stream)
-            return
-        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-        writer = csv.writer(text, delimiter="," if suffix == ".csv" else "\t", lineterminator="\n")
-        cells: Iterable[Sequence[Any]] = chain([tuple(first)], chain.from_iterable(rows))
-        writer.writerows((list(map(without_formula, row)) for row in cells) if not raw_cells else cells)
-        # The stream belongs to the caller.
-        text.detach()
-
-    write_atomically(target, write)
+    told: Any = {"delimiter": "\t" if suffix == ".tsv" else ",", "raw_cells": raw_cells}
+    write_atomically(target, lambda stream: write_columns(stream, suffix, blocks, run, **told))
     if suffix != ".parquet":
         write_sidecar(target, run)
     return target
 
 
-def write_sheet(names: Sequence[str], rows: Iterable[Sequence[Any]], stream: BinaryIO) -> None:
+def write_columns(
+    stream: BinaryIO,
+    suffix: str,
+    blocks: Iterable[Mapping[str, Any]],
+    run: Mapping[str, Any] | None = None,
+    *,
+    delimiter: str = ",",
+    raw_cells: bool = False,
+    of_shapes: bool = False,
+) -> None:
+    """Write blocks of columns in the format of a suffix; `run` goes into the schema of Parquet.
+
+    In text `of_shapes`, words are quoted, so that no id is taken for anything but text, nor loses the blanks around it,
+    and a missing number is ``nan``.
+    """
+    arrays = ({name: np.ma.asarray(column) for name, column in block.items()} for block in blocks)
+    first = next(arrays)
+    if suffix == ".parquet":
+        schema = _as_arrow(first).schema.with_metadata(None if run is None else {KEY: json.dumps(dict(run))})
+        with load_pyarrow().parquet.ParquetWriter(stream, schema) as writer:
+            for block in chain([first], arrays):
+                writer.write_table(_as_arrow(block).cast(schema))
+        return
+    missing = "nan" if of_shapes else ""
+    rows = chain.from_iterable(
+        zip(*(_cells(column, missing) for column in block.values()), strict=True) for block in chain([first], arrays)
+    )
+    if suffix == ".xlsx":
+        _write_sheet(list(first), rows, stream)
+        return
+    text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+    quoting: Any = csv.QUOTE_NONNUMERIC if of_shapes else csv.QUOTE_MINIMAL
+    lines = csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=quoting)
+    cells: Iterable[Sequence[Any]] = chain([tuple(first)], rows)
+    lines.writerows((list(map(without_formula, row)) for row in cells) if not raw_cells else cells)
+    # The stream belongs to the caller.
+    text.detach()
+
+
+def _write_sheet(names: Sequence[str], rows: Iterable[Sequence[Any]], stream: BinaryIO) -> None:
     """Write rows, of which NaN and empty text are empty cells, as the only sheet of an Excel workbook."""
     openpyxl = load_openpyxl()
     if len(names) > _SHEET_COLUMNS:
@@ -198,12 +217,12 @@ def _check_names(path: Path, delimiter: str, wanted: Iterable[str]) -> None:
         raise ValueError(f"it has no column {missing[0]}")
 
 
-def _cells(column: Any) -> list[Any]:
+def _cells(column: Any, missing: str) -> list[Any]:
     is_empty = np.ma.getmaskarray(column)
     if column.dtype.kind == "f":
         is_empty = is_empty | np.isnan(np.ma.getdata(column))
     values = np.ma.getdata(column).tolist()
-    return ["" if empty else value for value, empty in zip(values, is_empty.tolist(), strict=True)]
+    return [missing if empty else value for value, empty in zip(values, is_empty.tolist(), strict=True)]
 
 
 def _as_arrow(arrays: Mapping[str, Any]) -> Any:

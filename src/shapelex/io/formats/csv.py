@@ -1,13 +1,13 @@
 """Tables of shapes as text: one shape per row (wide) or one point per row (long)."""
 
-import csv
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from shapelex._validation import check_flag
-from shapelex.files.tables import open_table, without_formula
+from shapelex.files.table_file import write_columns
+from shapelex.files.tables import open_table
 from shapelex.io.formats.frames import set_frame
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_shapes import table_records
@@ -55,11 +55,5 @@ def write_set(
 
     Text that a spreadsheet would take for a formula, also in names, gets an apostrophe, unless `raw_cells`.
     """
-    frame = set_frame(shapes, layout)
-    if not check_flag(raw_cells, "raw_cells"):
-        frame = frame.rename(columns=without_formula)
-        for name in frame.columns:
-            if frame[name].dtype.kind not in "biufc":
-                frame[name] = frame[name].map(without_formula)
-    # All words are quoted, so that no id is taken for anything but text, nor loses the blanks around it.
-    frame.to_csv(stream, sep=delimiter, index=False, na_rep="nan", quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    is_raw, columns = check_flag(raw_cells, "raw_cells"), set_frame(shapes, layout).items()
+    write_columns(stream, ".csv", [dict(columns)], delimiter=delimiter, raw_cells=is_raw, of_shapes=True)

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from shapelex.files.table_file import write_sheet
+from shapelex.files.table_file import write_columns
 from shapelex.files.tables import open_table
 from shapelex.io.formats.frames import set_frame
 from shapelex.io.records import BadRecord, Record, Remark
@@ -22,12 +22,19 @@ def read_records(
     id_column: str | int | None = None,
     label_column: str | int | None = None,
 ) -> Iterator[Record | BadRecord | Remark]:
-    """Yield the shapes of a sheet, by name or counted from 0; the other options are those of text tables."""
+    """Yield the shapes of a sheet; the options that are not explained here are those of text tables.
+
+    Parameters
+    ----------
+    path : Path
+        File to read.
+    sheet : str or int, optional
+        Sheet to read, by name or counted from 0; needed where there are several.
+    """
     opened = partial(open_table, path, "excel", sheet=sheet, header=header, columns=columns)
     yield from table_records(opened, str(path), path.name.split(".")[0], layout, id_column, label_column)
 
 
 def write_set(shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved") -> None:
     """Write a set as a sheet with names."""
-    frame = set_frame(shapes, layout)
-    write_sheet(list(frame.columns), frame.itertuples(index=False, name=None), stream)
+    write_columns(stream, ".xlsx", [dict(set_frame(shapes, layout).items())])

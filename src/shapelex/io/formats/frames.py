@@ -1,6 +1,5 @@
 """Tables of shapes as data frames of pandas or Parquet files, one shape per row (wide) or one point per row (long)."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -9,12 +8,11 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from shapelex._extras import load_pyarrow
 from shapelex._messages import format_option
 from shapelex._typing import ColumnLayout
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
-from shapelex.files.provenance import KEY
+from shapelex.files.table_file import write_columns
 from shapelex.files.tables import open_table
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.table_layout import LAYOUTS, is_known_name
@@ -40,12 +38,8 @@ def read_records(
 
 def write_set(shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved") -> None:
     """Write a set as a Parquet table with names; the record of the run that made it goes into the schema."""
-    pyarrow = load_pyarrow()
-    table = pyarrow.Table.from_pandas(set_frame(shapes, layout), preserve_index=False)
     run = shapes.provenance.get("source", {}).get("run")
-    if run is not None:
-        table = table.replace_schema_metadata({**table.schema.metadata, KEY: json.dumps(run)})
-    pyarrow.parquet.write_table(table, stream)
+    write_columns(stream, ".parquet", [dict(set_frame(shapes, layout).items())], run)
 
 
 def set_frame(shapes: ShapeSet, layout: str) -> "pd.DataFrame":
