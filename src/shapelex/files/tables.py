@@ -308,7 +308,7 @@ def _find_names(
     if columns is not None and len(columns) != len(rows[0]):
         raise ShapeFileError(f"{name}: columns names {len(columns)} columns, but the table has {len(rows[0])}.")
     if header is None:
-        header = columns is None and _looks_like_names(rows[0], rows[1] if len(rows) > 1 else None, decimal)
+        header = columns is None and _looks_like_names(name, rows[0], rows[1] if len(rows) > 1 else None, decimal)
     if header and len(rows) == 1:
         raise ShapeFileError(f"{name}: there are names of columns, but no values.")
     names = list(columns) if columns is not None else rows[0] if header else None
@@ -346,7 +346,7 @@ def _is_comment(row: Sequence[str]) -> bool:
     return row[0].startswith("#") and not any(_DECIMAL_POINT.fullmatch(cell) or cell.isdigit() for cell in row[1:])
 
 
-def _looks_like_names(first: Sequence[str], second: Sequence[str] | None, decimal: str) -> bool:
+def _looks_like_names(name: str, first: Sequence[str], second: Sequence[str] | None, decimal: str) -> bool:
     """Tell whether the first row of a table names its columns: a column has a word above a number."""
     are_numbers = [is_number(cell, decimal) for cell in first]
     if second is None:
@@ -357,7 +357,7 @@ def _looks_like_names(first: Sequence[str], second: Sequence[str] | None, decima
     numbers = [cell.strip() for cell, is_digit in zip(first, are_numbers, strict=True) if is_digit and cell.strip()]
     if len(numbers) >= 4 and any(numbers == [str(start + place) for place in range(len(numbers))] for start in (0, 1)):
         raise ShapeFileError(
-            "the first row just counts, so it may be names or numbers: give "
+            f"{name}: the first row just counts, so it may be names or numbers: give "
             f"{format_option('header', True)} if it names the columns, else {format_option('header', False)}."
         )
     return False

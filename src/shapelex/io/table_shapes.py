@@ -8,7 +8,7 @@ every shape stand together. Where they do, memory holds a part of the table; whe
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice, pairwise
 from typing import Any, TypeAlias
@@ -62,9 +62,8 @@ class _Parts:
     """The parts of a table with a known layout, from the first each time; few of them are held in memory."""
 
     def __init__(self, table: Table, layout: TableLayout) -> None:
-        self.layout, self.is_text, self.n_characters = layout, table.n_characters > 0, table.n_characters
-        self.noun = "line" if self.is_text else "row"
-        self._table = table
+        self.table, self.layout = table, layout
+        self.noun = "line" if table.n_characters else "row"
         self._held: list[_Part] | None = None
 
     def __iter__(self) -> Iterator[_Part]:
@@ -74,7 +73,7 @@ class _Parts:
             return
         held: list[_Part] = []
         n_bytes = 0
-        for block in self._table.blocks():
+        for block in self.table.blocks():
             part = self._part(block)
             n_bytes += part.values.nbytes
             n_bytes += sum(8 * len(cells) + _TEXT_BYTES * len(set(cells)) for cells in part.cells.values())
@@ -88,29 +87,26 @@ class _Parts:
 
     def kinds(self) -> dict[int, CellKind]:
         """Return what finds the kinds of the columns of metadata."""
-        return {place: CellKind(self._table.decimal) for place in self.layout.metadata.values()}
+        return {place: CellKind(self.table.decimal) for place in self.layout.metadata.values()}
 
     def _part(self, block: Block) -> _Part:
-        values, faults = block.numbers(self.layout.order, self._table.decimal)
+        values, faults = block.numbers(self.layout.order, self.table.decimal)
         cells = {place: block.texts(place) for place in self.layout.roles.values()}
         cells |= {place: block.values(place) for place in self.layout.metadata.values()}
         return _Part(values, cells, block.lines, faults)
 
 
-def table_records(
-    open_table: Callable[[], Table], name: str, stem: str, *told: Any
-) -> Iterator[Record | BadRecord | Remark]:
-    """Yield the shapes of a table, given what the caller says of layout, ids and labels; errors have its name.
+def table_records(table: Table, stem: str, *told: Any) -> Iterator[Record | BadRecord | Remark]:
+    """Yield the shapes of a table, given what the caller says of layout, ids and labels.
 
     Shapes without an id are called `stem` and their number.
     """
     try:
-        table = open_table()
         layout = find_layout(table.names, table.first, table.decimal, *told)
         shapes, kinds = (_read_long if layout.is_long else _read_wide)(_Parts(table, layout))
     except ShapeFileError as error:
         message = marked_text(error)
-        raise ShapeFileError(message if message.startswith(name) else f"{name}: {message}") from error
+        raise ShapeFileError(message if message.startswith(table.name) else f"{table.name}: {message}") from error
     converters = {
         name: (place, kinds[place].converter() if table.n_characters else lambda value: value)
         for name, place in layout.metadata.items()
@@ -147,7 +143,7 @@ def table_records(
 def _read_wide(parts: _Parts) -> tuple[Iterator[_Shape | BadRecord], dict[int, CellKind]]:
     """Return the shapes of a table whose row is one, and the kinds of its columns of metadata."""
     kinds = parts.kinds()
-    for part in parts if parts.is_text and kinds else ():
+    for part in parts if parts.table.n_characters and kinds else ():
         for place, kind in kinds.items():
             kind.see({cell for row, cell in enumerate(part.cells[place]) if row not in part.faults})
 
@@ -180,7 +176,7 @@ def _read_long(parts: _Parts) -> tuple[Iterator[_Shape | BadRecord], dict[int, C
             if isinstance(shape, _Shape):
                 counts.update(shape.landmarks)
                 kinds = {place: kind for place, kind in kinds.items() if place not in shape.varying}
-                for place, kind in kinds.items() if parts.is_text else ():
+                for place, kind in kinds.items() if parts.table.n_characters else ():
                     kind.see([shape.cells[place]])
             # Most mixed tables show it soon, when the first shapes come again.
             is_time = len(hashes) & (len(hashes) - 1) == 0
@@ -204,10 +200,11 @@ def _key_places(layout: TableLayout) -> list[int]:
 
 def _hold(parts: _Parts) -> _Part:
     """Return a whole table, sorted such that the rows of every shape stand together, in the order of the first."""
-    if parts.n_characters > MAX_BYTES:
+    n_characters = parts.table.n_characters
+    if n_characters > MAX_BYTES:
         raise ShapeFileError(
-            f"a table of {parts.n_characters} characters in which the rows of some shapes do not stand together, or "
-            f"with more than {_MAX_NAMES} names of landmarks, cannot be held: sort it by shape, or split it."
+            f"a table of {n_characters} characters in which the rows of some shapes do not stand together, or with "
+            f"more than {_MAX_NAMES} names of landmarks, cannot be held: sort it by shape, or split it."
         )
     held = list(parts)
     lines = list(chain.from_iterable(part.lines for part in held))

@@ -1,7 +1,6 @@
 """Tables of shapes as text: one shape per row (wide) or one point per row (long)."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -44,8 +43,8 @@ def read_records(
     id_column, label_column : str or int, optional
         Column of the ids and of the labels, by name or counted from 0; None finds them by their names.
     """
-    opened = partial(open_table, path, "text", header=header, columns=columns, delimiter=delimiter, decimal=decimal)
-    yield from table_records(opened, str(path), path.name.split(".")[0] or path.name, layout, id_column, label_column)
+    table = open_table(path, "text", header=header, columns=columns, delimiter=delimiter, decimal=decimal)
+    yield from table_records(table, path.name.split(".")[0] or path.name, layout, id_column, label_column)
 
 
 def write_set(

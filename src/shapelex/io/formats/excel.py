@@ -1,7 +1,6 @@
 """Tables of shapes as sheets of Excel, one shape per row (wide) or one point per row (long)."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -31,8 +30,8 @@ def read_records(
     sheet : str or int, optional
         Sheet to read, by name or counted from 0; needed where there are several.
     """
-    opened = partial(open_table, path, "excel", sheet=sheet, header=header, columns=columns)
-    yield from table_records(opened, str(path), path.name.split(".")[0], layout, id_column, label_column)
+    table = open_table(path, "excel", sheet=sheet, header=header, columns=columns)
+    yield from table_records(table, path.name.split(".")[0], layout, id_column, label_column)
 
 
 def write_set(shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved") -> None:

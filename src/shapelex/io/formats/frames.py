@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -32,8 +31,8 @@ def read_records(
     label_column: str | int | None = None,
 ) -> Iterator[Record | BadRecord | Remark]:
     """Yield the shapes of a Parquet file or of a data frame; options as of text tables."""
-    name, stem = (str(source), source.name.split(".")[0]) if isinstance(source, Path) else ("DataFrame", "shape")
-    yield from table_records(partial(open_table, source, "parquet"), name, stem, layout, id_column, label_column)
+    stem = source.name.split(".")[0] if isinstance(source, Path) else "shape"
+    yield from table_records(open_table(source, "parquet"), stem, layout, id_column, label_column)
 
 
 def write_set(shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved") -> None:
