@@ -93,6 +93,11 @@ class Block:
     def numbers(self, places: Sequence[int], decimal: str = ".") -> tuple[FloatArray, dict[int, str]]:
         """Return the numbers in some columns, and the faults of the rows with those that lack one."""
         values, faults = np.full((len(self.lines), len(places)), np.nan), dict(self.faults)
+        if isinstance(self.columns, list):
+            # Most blocks are numbers throughout; a row of a wide table may have thousands of columns.
+            every = _plain_numbers(tuple(chain.from_iterable(self.columns[place] for place in places)), decimal)
+            if every is not None:
+                return every.reshape(len(places), -1).T, faults
         for column, place in enumerate(places):
             cells = self.columns[place]
             if (plain := _plain_numbers(cells, decimal)) is not None:
@@ -221,7 +226,7 @@ class TextRows:
 
     def blocks(self, n_columns: int) -> Iterator[Block]:
         """Yield the next rows in blocks of this many columns."""
-        for rows, lines in self._batches(max(1, _BLOCK_CELLS // n_columns)):
+        for rows, lines in self._batches(max(4, _BLOCK_CELLS // n_columns)):
             faults = {}
             if set(map(len, rows)) != {n_columns}:
                 for place, row in enumerate(rows):
