@@ -35,7 +35,7 @@ MAX_ROWS = 1 << 20
 # Sheets of so many cells, or of which one cell in so many holds something, are no accident.
 _FREE_CELLS, _MOST_EMPTY = 10_000, 50
 _PARQUET_ROWS = 1 << 12
-_BLOCK_CELLS = 1 << 13
+_BLOCK_CELLS = 1 << 12
 
 _DELIMITERS = ("\t", ";", "|", ",", " ")
 _SAMPLE_ROWS = 100
@@ -249,10 +249,11 @@ class TextRows:
             lines: Sequence[int] = range(start + 1, start + 1 + len(rows))
             if lines[-1] != self._reader.line_num:
                 lines = list(accumulate((1 + sum(map(_n_line_ends, row)) for row in rows), initial=start))[1:]
-            kept = [place for place, row in enumerate(rows) if len(row) > 1 or (row and row[0].strip())]
-            if len(kept) == len(rows):
+            if min(map(len, rows)) > 1:
                 yield rows, lines
-            elif kept:
+                continue
+            kept = [place for place, row in enumerate(rows) if len(row) > 1 or (row and row[0].strip())]
+            if kept:
                 yield [rows[place] for place in kept], [lines[place] for place in kept]
 
 
