@@ -115,7 +115,7 @@ def test_files_of_codes_have_known_endings(shapes, tmp_path):
     import pyarrow.parquet as parquet
 
     parquet.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
-    with pytest.raises(CodesError, match="holds no codes"):
+    with pytest.raises(CodesError, match="cannot be read as codes: it has no columns id"):
         read_codes(tmp_path / "other.parquet")
     np.savez(tmp_path / "other.npz", a=np.ones(3))
     with pytest.raises(CodesError, match="cannot be read as codes: it has no header"):

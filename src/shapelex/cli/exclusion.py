@@ -119,19 +119,21 @@ def read_exclusion(path: Path) -> Exclusion:
         raise CommandError(f"There is no file {path} to exclude shapes by.")
     text = open_text(path)
     head = next((line for _, line in text.lines()), "").strip()
-    rows = iter(TextRows(text_lines(text), next((mark for mark in "\t;," if mark in head), ","), path))
+    delimiter = next((mark for mark in "\t;," if mark in head), ",")
     try:
-        names = next(rows, [])
-        cells = [dict(zip(names, row, strict=False)) for row in rows]
+        names, *rows = list(TextRows(text_lines(text), delimiter, path)) or [[]]
     except ShapeFileError as error:
         raise CommandError(str(error)) from error
-    wanted = [name for name in names if name in ("id", "file")]
+    wanted = [name for name in ("id", "file") if name in names]
     if not wanted:
         raise CommandError(
             f"{path} has no column id or file to find shapes by; its first line is {head[:60]!r}: begin it with a line "
             "that names the column, such as id."
         )
-    entries = [{name: cell for name in wanted if (cell := row.get(name, "").strip())} for row in cells]
+    cells = (dict(zip(names, row, strict=False)) for row in rows)
+    entries: list[dict[str, str]] = [
+        {name: cell for name in wanted if (cell := row.get(name, "").strip())} for row in cells
+    ]
     return Exclusion(path, [entry for entry in entries if entry])
 
 
