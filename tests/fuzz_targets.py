@@ -207,11 +207,11 @@ def _make_tables(folder: Path) -> None:
 def _read_table(path: Path, _: int) -> None:
     from shapelex.cli.exclusion import read_exclusion
     from shapelex.cli.report import _read_predictions
-    from shapelex.io.sheets import open_sheet
+    from shapelex.io.joining import Sheet
 
     readers: dict[str, Callable[[Path], object]] = {
         "predictions": _read_predictions,
-        "sheet": lambda path: open_sheet(path, "id"),
+        "sheet": lambda path: Sheet(path, "id"),
         "exclusion": read_exclusion,
     }
     readers[path.stem](path)

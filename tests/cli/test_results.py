@@ -167,7 +167,7 @@ def test_codes_come_back_with_what_is_known_of_the_shapes(ready, shapes, model, 
 )
 def test_tables_of_codes_that_cannot_be_read(name, text, words):
     Path(name).write_text(text)
-    wide = "more than 65536 columns" if "wide" in name else "holds no codes that can be read"
+    wide = "more than 65536 columns" if "wide" in name else "cannot be read as codes"
     with pytest.raises(sx.exceptions.CodesError, match=f"{name} .*{wide}.*{words}"):
         sx.read_codes(name)
     assert "wide" not in name or refused(f"report model.npz shapes.npz -o page.html --tested {name}", wide)

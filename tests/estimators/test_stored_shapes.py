@@ -101,13 +101,13 @@ def test_files_of_codes_have_known_endings(shapes, tmp_path):
     import pyarrow.parquet as parquet
 
     parquet.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
-    with pytest.raises(CodesError, match="holds no codes"):
+    with pytest.raises(CodesError, match="cannot be read as codes: it has no columns id"):
         read_codes(tmp_path / "other.parquet")
     np.savez(tmp_path / "other.npz", a=np.ones(3))
-    with pytest.raises(CodesError, match="holds no codes that can be read: it has no header"):
+    with pytest.raises(CodesError, match="cannot be read as codes: it has no header"):
         read_codes(tmp_path / "other.npz")
     (tmp_path / "codes.csv").write_text("id,error\n")
-    with pytest.raises(CodesError, match=r"codes\.csv holds no codes that can be read: it has no column n_used"):
+    with pytest.raises(CodesError, match=r"codes\.csv cannot be read as codes: it has no column n_used"):
         read_codes(tmp_path / "codes.csv")
     (tmp_path / "codes.txt").write_text("id,error\n")
     with pytest.raises(CodesError, match=r"must end in \.csv, \.tsv, \.xlsx, \.parquet, \.npz or \.zarr"):

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from shapelex.exceptions import ShapeFileError
-from shapelex.files.input_hashes import describe_input, state_of_input
-from shapelex.files.provenance import make_run, read_run, write_sidecar
+from shapelex.files.provenance import describe_input, make_run, read_run, state_of_input, write_sidecar
 
 
 @pytest.fixture

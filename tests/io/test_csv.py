@@ -41,6 +41,8 @@ def is_expected(shapes):
         (COUNTED, {"layout": "blocks", "header": True}),
         (LONG_NO_NAMES, {}),
         ("# leaves, of two trees\n\n" + WIDE.replace("\n", "\n\n"), {}),
+        # A number that was kept from being taken for a formula.
+        (WIDE.replace("1,1,0,1\n", "'+1,1,0,1\n"), {}),
         *((text.replace(",", mark), {}) for text in (WIDE, LONG) for mark in (";", "\t", "|", " ", ", ", "   ")),
     ],
 )
@@ -99,6 +101,8 @@ def test_options_out_of_range(read, options, error):
             )
         ),
         ("frame,x1,y1,x2,y2\n1e999,0,0,1,1\n2,0,0,1,1\n", 1, "record 1"),
+        # Lines are counted in cells of several lines, too.
+        ('id,x1,y1,x2,y2\n"two\nlines",0,0,1,1\n\nb,0,0,1,one\n', 1, "record 2, line 5: 'one' is no number"),
         # A bad row spoils its shape alone.
         (LONG.replace("b,2,2.0", "b,2,two"), 1, "shape b, line 7: 'two' is no number"),
         (LONG.replace("a,2,1.0,0.0,oak\n", ""), 1, "shape a, line 2: 1 of its 4 landmarks is missing"),

@@ -69,7 +69,7 @@ class TestDataFrame:
     @pytest.mark.parametrize(
         ("columns", "options", "error", "words"),
         [
-            ({"x1": [0, np.inf], "y1": [0, 0]}, {}, ShapeFileError, "row 1: it has an infinite coordinate"),
+            ({"x1": [0, np.inf], "y1": [0, 0]}, {}, ShapeFileError, "row 1: 'inf' is infinite"),
             (dict.fromkeys(range(6), (0.5, 2)), {}, ShapeFileError, "DataFrame: a table of 6 columns of numbers with"),
             ({"x1": [0], "y1": [0], "x2": [0]}, {}, ShapeFileError, "point 2 has only one of x and y"),
             ({"x1": [], "y1": []}, {}, ShapeFileError, "DataFrame: it holds no values"),
@@ -132,7 +132,7 @@ class TestFiles:
         assert not found.closed
 
     def test_parts_of_a_parquet_file(self, squares, tmp_path, monkeypatch):
-        monkeypatch.setattr("shapelex.files.table_file._PART_ROWS", 2)
+        monkeypatch.setattr("shapelex.files.tables._PARQUET_ROWS", 2)
         for layout in ("interleaved", "long"):
             path = sx.write(squares, tmp_path / f"{layout}.parquet", layout=layout)
             assert sx.read(path).equals(squares)

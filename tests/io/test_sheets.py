@@ -71,11 +71,14 @@ def test_by_another_column(folder):
 
 
 def test_cells_of_text_sheets(folder):
-    (folder / "cells.csv").write_text("id,plate,age,drug\n001,0012,3,none\n002,0013,,NA\n003,0014,-,full\n")
+    # R gives no name to the column of row names, which is not joined.
+    (folder / "cells.csv").write_text('"","id","plate","age","drug"\n'
+                                      "1,001,0012,3,none\n2,002,0013,,NA\n3,003,0014,-,full\n")  # fmt: skip
     shapes = sx.read("a.csv", join="cells.csv", label="plate")
     assert shapes.labels.tolist() == ["0012", "0013", "0014"]
     np.testing.assert_array_equal(shapes.metadata["age"], [3, np.nan, np.nan])
     assert shapes.metadata["drug"].tolist() == ["none", "", "full"]
+    assert "" not in shapes.metadata
 
 
 def test_numbers_and_ids_have_no_endings():

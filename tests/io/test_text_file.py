@@ -13,10 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shapelex as sx
-from shapelex.io import table_shapes, text_file
+from shapelex.files import tables as tables_file
+from shapelex.files import text_file
+from shapelex.files.text_file import open_text
+from shapelex.io import table_shapes
 from shapelex.io.formats import csv as _csv
 from shapelex.io.formats import hdf5, morphologika, nts, tps
-from shapelex.io.text_file import open_text
 from tests.io.conftest import as_values, check_refused
 from tests.io.fuzzing import damage
 from tests.io.test_nts import MORPHOLOGIKA, NTS
@@ -28,7 +30,8 @@ def small_parts(n_bytes, n_names=20):
     """Read files in parts of so many bytes, and hold so many names of shapes."""
     with (
         mock.patch.object(text_file, "_PIECE_BYTES", n_bytes),
-        mock.patch.object(_csv, "_CHUNK_CHARACTERS", n_bytes),
+        mock.patch.object(tables_file, "_BLOCK_CELLS", n_bytes // 4),
+        mock.patch.object(table_shapes, "_HELD_BYTES", 0),
         mock.patch.object(table_shapes, "_MAX_NAMES", n_names),
     ):
         yield

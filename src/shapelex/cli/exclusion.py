@@ -1,7 +1,5 @@
 """Shapes that a command leaves out or mirrors, by their ids, or a list of ids or files such as the page exports."""
 
-import csv
-import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,27 +97,32 @@ class Exclusion:
 
 def read_exclusion(path: Path) -> Exclusion:
     """Read a list of shapes: ids, or a table with a column ``id``, a column ``file``, or both."""
-    from shapelex.io.text_file import open_text
+    from shapelex.exceptions import ShapeFileError
+    from shapelex.files.tables import TextRows, text_lines
+    from shapelex.files.text_file import open_text
 
     if not path.exists() and path.suffix.lower() not in (".csv", ".tsv", ".txt"):
         names = str(path).split(",")
         return Exclusion(path, [{"id": name.strip()} for name in names if name.strip()])
     if not path.is_file():
         raise CommandError(f"There is no file {path} to exclude shapes by.")
-    text = "".join(open_text(path).blocks(keeps_line_ends=True))
-    head = text.partition("\n")[0].strip()
+    text = open_text(path)
+    head = next((line for _, line in text.lines()), "").strip()
     delimiter = next((mark for mark in "\t;," if mark in head), ",")
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
-    wanted = [name for name in ("id", "file") if name in (rows.fieldnames or ())]
+    try:
+        names, *rows = list(TextRows(text_lines(text), delimiter, path)) or [[]]
+    except ShapeFileError as error:
+        raise CommandError(str(error)) from error
+    wanted = [name for name in ("id", "file") if name in names]
     if not wanted:
         raise CommandError(
             f"{path} has no column id or file to find shapes by; its first line is {head[:60]!r}: begin it with a line "
             "that names the column, such as id."
         )
-    try:
-        entries = [{name: text for name in wanted if (text := (row[name] or "").strip())} for row in rows]
-    except csv.Error as error:
-        raise CommandError(f"{path}, line {rows.line_num + 1}: it cannot be split into columns ({error}).") from error
+    cells = (dict(zip(names, row, strict=False)) for row in rows)
+    entries: list[dict[str, str]] = [
+        {name: cell for name in wanted if (cell := row.get(name, "").strip())} for row in cells
+    ]
     return Exclusion(path, [entry for entry in entries if entry])
 
 

@@ -205,7 +205,7 @@ def _words(command: str) -> list[str]:
 
 
 def _states(run: dict[str, Any]) -> dict[str, str]:
-    from shapelex.files.input_hashes import state_of_input
+    from shapelex.files.provenance import state_of_input
 
     written = output_paths(_words(run["command"]))
     return {one["path"]: state_of_input(one, written) for one in run.get("inputs", [])}

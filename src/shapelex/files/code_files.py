@@ -6,7 +6,6 @@ A table has the columns of :mod:`shapelex.coding.codes`; archives and Zarr folde
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,12 +13,12 @@ import numpy as np
 
 from shapelex._extras import load_zarr
 from shapelex._typing import FloatArray
-from shapelex.exceptions import CodesError, reason_of
+from shapelex.exceptions import CodesError
 from shapelex.files.archive import check_header, read_archive, write_archive
 from shapelex.files.atomic import recover, replace_folder, write_atomically
-from shapelex.files.guards import LARGE_BYTES
+from shapelex.files.guards import LARGE_BYTES, refusing
 from shapelex.files.table_file import TABLE_SUFFIXES, read_table, write_table
-from shapelex.files.zarr_folder import check_size, check_whole, is_small, open_zarr
+from shapelex.files.zarr_folder import check_size, check_whole, open_zarr
 from shapelex.shapes.columns import as_column
 
 if TYPE_CHECKING:
@@ -129,7 +128,7 @@ def read_codes(path: str | Path) -> StoredCodes:
     if not recover(source):
         raise FileNotFoundError(f"There is no file {source}.")
     suffix = _check_suffix(source)
-    with _refusing(source):
+    with refusing(source, "codes", CodesError):
         if suffix in TABLE_SUFFIXES:
             codes, columns = _read_table(source)
         else:
@@ -144,7 +143,7 @@ def read_codes(path: str | Path) -> StoredCodes:
 
 def describe_codes(path: Path) -> tuple[tuple[int, int], int, FloatArray]:
     """Return the codes' shape, the number of atoms and the errors in a file of arrays; Zarr's codes are not read."""
-    with _refusing(path):
+    with refusing(path, "codes", CodesError):
         header, arrays = _open_arrays(path)
         n_shapes, n_nonzero = arrays["support"].shape
         return (n_shapes, n_nonzero), int(header["n_atoms"]), _check_errors(arrays["errors"][:])
@@ -153,23 +152,10 @@ def describe_codes(path: Path) -> tuple[tuple[int, int], int, FloatArray]:
 def read_code_errors(path: str | Path) -> FloatArray | None:
     """Return the errors of the shapes in a table of codes; None where the file is not such a table."""
     try:
-        with _refusing(Path(path)):
+        with refusing(Path(path), "codes", CodesError):
             return _check_errors(np.asarray(_read_frame(Path(path))["error"], dtype=float))
     except CodesError:
         return None
-
-
-@contextmanager
-def _refusing(source: Path) -> Iterator[None]:
-    """Turn the errors of parsers, which raise nearly anything on damaged files, into ours."""
-    try:
-        yield
-    except ImportError:
-        raise
-    except Exception as error:
-        if isinstance(error, MemoryError) and not is_small(source):
-            raise
-        raise CodesError(f"{source} holds no codes that can be read: {reason_of(error)}.") from error
 
 
 def _check_errors(errors: FloatArray) -> FloatArray:

@@ -7,8 +7,7 @@ CSV, TSV and Excel have no place for the record of a run, so it goes into a side
 import csv
 import io
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -19,25 +18,20 @@ import numpy as np
 from shapelex._extras import load_openpyxl, load_pyarrow
 from shapelex.exceptions import ShapeFileError
 from shapelex.files.atomic import write_atomically
-from shapelex.files.guards import check_regular, check_swelling
+from shapelex.files.guards import check_regular
 from shapelex.files.provenance import KEY, write_sidecar
-from shapelex.files.sheet_file import read_rows, rows_as_frame, write_sheets
+from shapelex.files.tables import MAX_ROWS, parquet_parts, read_rows, rows_as_frame, with_formula, without_formula
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".xlsx", ".parquet")
 
-_PART_ROWS = 1 << 12
+# What a sheet of Excel can hold, beside MAX_ROWS.
+_SHEET_COLUMNS, _SHEET_TEXT = 1 << 14, (1 << 15) - 1
 _MAX_LINE = 1 << 24
 # Columns of text take 0.2 ms each, however short they are.
 _MAX_COLUMNS = 1 << 16
-
-# Spreadsheets skip blanks and control characters before a formula. Text that has an apostrophe already gets one more:
-# what is read is then what was written.
-_FORMULA = re.compile(r"'*(\s*[=+@-]|[\t\r\n])")
-
-Column = np.ndarray[Any, Any]
 
 
 def write_table(
@@ -83,41 +77,104 @@ def write_table(
     """
     target = Path(path)
     suffix = check_table_path(target)
-
-    def write(stream: BinaryIO) -> None:
-        arrays = ({name: np.ma.asarray(column) for name, column in block.items()} for block in blocks)
-        first = next(arrays)
-        if suffix == ".parquet":
-            schema = _as_arrow(first).schema.with_metadata({KEY: json.dumps(dict(run))})
-            with load_pyarrow().parquet.ParquetWriter(stream, schema) as writer:
-                for block in chain([first], arrays):
-                    writer.write_table(_as_arrow(block).cast(schema))
-            return
-        rows = (zip(*map(_cells, block.values()), strict=True) for block in chain([first], arrays))
-        if suffix == ".xlsx":
-            write_sheets({"shapelex": (list(first), chain.from_iterable(rows))}, stream)
-            return
-        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-        writer = csv.writer(text, delimiter="," if suffix == ".csv" else "\t", lineterminator="\n")
-        cells: Iterable[Sequence[Any]] = chain([tuple(first)], chain.from_iterable(rows))
-        writer.writerows((list(map(without_formula, row)) for row in cells) if not raw_cells else cells)
-        # The stream belongs to the caller.
-        text.detach()
-
-    write_atomically(target, write)
+    told: Any = {"delimiter": "\t" if suffix == ".tsv" else ",", "raw_cells": raw_cells}
+    write_atomically(target, lambda stream: write_columns(stream, suffix, blocks, run, **told))
     if suffix != ".parquet":
         write_sidecar(target, run)
     return target
 
 
+def write_columns(
+    stream: BinaryIO,
+    suffix: str,
+    blocks: Iterable[Mapping[str, Any]],
+    run: Mapping[str, Any] | None = None,
+    *,
+    delimiter: str = ",",
+    raw_cells: bool = False,
+    of_shapes: bool = False,
+) -> None:
+    """Write blocks of columns in the format of a suffix; `run` goes into the schema of Parquet.
+
+    In text `of_shapes`, words are quoted, so that no id is taken for anything but text, nor loses the blanks around it,
+    and a missing number is ``nan``.
+    """
+    arrays = ({name: np.ma.asarray(column) for name, column in block.items()} for block in blocks)
+    first = next(arrays)
+    if suffix == ".parquet":
+        schema = _as_arrow(first).schema.with_metadata(None if run is None else {KEY: json.dumps(dict(run))})
+        with load_pyarrow().parquet.ParquetWriter(stream, schema) as writer:
+            for block in chain([first], arrays):
+                writer.write_table(_as_arrow(block).cast(schema))
+        return
+    missing = "nan" if of_shapes else ""
+    rows = chain.from_iterable(
+        zip(*(_cells(column, missing) for column in block.values()), strict=True) for block in chain([first], arrays)
+    )
+    if suffix == ".xlsx":
+        _write_sheets({"shapelex": (list(first), rows)}, stream)
+        return
+    text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+    quoting: Any = csv.QUOTE_NONNUMERIC if of_shapes else csv.QUOTE_MINIMAL
+    lines = csv.writer(text, delimiter=delimiter, lineterminator="\n", quoting=quoting)
+    cells: Iterable[Sequence[Any]] = chain([tuple(first)], rows)
+    lines.writerows((list(map(without_formula, row)) for row in cells) if not raw_cells else cells)
+    # The stream belongs to the caller.
+    text.detach()
+
+
 def write_workbook(path: Path, tables: "Mapping[str, pd.DataFrame]", run: Mapping[str, Any]) -> None:
     """Write data frames as the sheets of an Excel workbook, whole or not at all; a file that is there is replaced."""
     sheets = {
-        title: (list(table), zip(*(_cells(np.ma.asarray(table[name])) for name in table), strict=True))
+        title: (list(table), zip(*(_cells(np.ma.asarray(table[name]), "") for name in table), strict=True))
         for title, table in tables.items()
     }
-    write_atomically(path, lambda stream: write_sheets(sheets, stream))
+    write_atomically(path, lambda stream: _write_sheets(sheets, stream))
     write_sidecar(path, run)
+
+
+def _write_sheets(sheets: Mapping[str, tuple[Sequence[str], Iterable[Sequence[Any]]]], stream: BinaryIO) -> None:
+    """Write an Excel workbook: of each sheet names and rows, of which NaN and empty text are empty cells."""
+    openpyxl = load_openpyxl()
+    book = openpyxl.Workbook(write_only=True)
+    for title, (names, rows) in sheets.items():
+        if len(names) > _SHEET_COLUMNS:
+            raise ShapeFileError(
+                f"A sheet holds at most {_SHEET_COLUMNS} columns, but the table has {len(names)}: write .csv or "
+                ".parquet."
+            )
+        sheet = book.create_sheet(title)
+        try:
+            for number, row in enumerate(chain([names], rows), start=1):
+                if number > MAX_ROWS:
+                    raise ShapeFileError(
+                        f"A sheet holds at most {MAX_ROWS - 1} rows, but the table has more: write .csv."
+                    )
+                sheet.append([_as_cell(value, sheet, openpyxl) for value in row])
+        except BaseException:
+            sheet.close()
+            raise
+    # In memory first: on a full disk the archive of openpyxl would be left open.
+    content = io.BytesIO()
+    book.save(content)
+    stream.write(content.getbuffer())
+
+
+def _as_cell(value: Any, sheet: Any, openpyxl: Any) -> Any:
+    if not isinstance(value, str):
+        return None if value != value else value
+    if len(value) > _SHEET_TEXT:
+        raise ShapeFileError(
+            f"A cell of a sheet holds at most {_SHEET_TEXT} characters, got {value[:40]!r}…: shorten it."
+        )
+    cell = openpyxl.cell.WriteOnlyCell(sheet)
+    try:
+        cell.value = value
+    except openpyxl.utils.exceptions.IllegalCharacterError as error:
+        raise ShapeFileError(f"{value[:40]!r} has characters that a sheet cannot hold: write .csv.") from error
+    # A text that begins with = is not a formula.
+    cell.data_type = "s"
+    return cell if value else None
 
 
 def check_table_path(path: Path) -> str:
@@ -174,53 +231,12 @@ def _check_names(path: Path, delimiter: str, wanted: Iterable[str]) -> None:
         raise ValueError(f"it has no column {missing[0]}")
 
 
-def parquet_parts(path: Path, *, is_held: bool = True) -> Iterator[Any]:
-    """Yield the rows of a Parquet file, a few at a time, as long as they do not take far more memory than the file.
-
-    Equal values take nearly no room in it. `is_held` says whether all rows will be in memory at once.
-    """
-    check_regular(path)
-    pyarrow = load_pyarrow()
-    # By file, not by path: pyarrow takes paths for folders of partitions.
-    with path.open("rb") as stream:
-        schema = pyarrow.parquet.read_schema(stream)
-        texts = [column.name for column in schema if column.type in (pyarrow.string(), pyarrow.large_string())]
-        # Equal texts are one until it is known how much room they take.
-        file = pyarrow.parquet.ParquetFile(stream, read_dictionary=texts)
-        n_stored, described, n_bytes = path.stat().st_size, file.metadata, 0
-        check_swelling(n_stored, 8 * described.num_rows * max(described.num_columns, 1), path, is_held=is_held)
-        for part in file.iter_batches(_PART_ROWS):
-            # Text that is not UTF-8 fails only where it is used.
-            part.validate(full=True)
-            n_bytes += part.nbytes + sum(map(_text_bytes, part.columns))
-            check_swelling(n_stored, n_bytes, path, is_held=is_held)
-            yield from pyarrow.Table.from_batches([part]).cast(schema).to_batches()
-
-
-def _text_bytes(column: Any) -> int:
-    """Return how many bytes the texts of a column of a Parquet file take, those that are equal counted each."""
-    if not hasattr(column, "dictionary"):
-        return 0
-    lengths = load_pyarrow().compute.binary_length(column.dictionary)
-    return load_pyarrow().compute.sum(lengths.take(column.indices)).as_py() or 0
-
-
-def without_formula(value: Any) -> Any:
-    """Return a cell with an apostrophe before text that a spreadsheet would take for a formula."""
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
-
-
-def with_formula(value: Any) -> Any:
-    """Return a cell of a text file as it was before :func:`without_formula`."""
-    return value[1:] if isinstance(value, str) and value[:1] == "'" and _FORMULA.match(value) else value
-
-
-def _cells(column: Any) -> list[Any]:
+def _cells(column: Any, missing: str) -> list[Any]:
     is_empty = np.ma.getmaskarray(column)
     if column.dtype.kind == "f":
         is_empty = is_empty | np.isnan(np.ma.getdata(column))
     values = np.ma.getdata(column).tolist()
-    return ["" if empty else value for value, empty in zip(values, is_empty.tolist(), strict=True)]
+    return [missing if empty else value for value, empty in zip(values, is_empty.tolist(), strict=True)]
 
 
 def _as_arrow(arrays: Mapping[str, Any]) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 from shapelex._extras import load_zarr
 from shapelex.exceptions import ShapeFileError, reason_of
 from shapelex.files.atomic import real_path
-from shapelex.files.guards import FREE_BYTES
+from shapelex.files.guards import count_files
 
 _MAX_CHUNK = 1 << 31
 # Beyond what real numbers can be compressed to; chunks that were never written take no room at all.
@@ -43,7 +43,7 @@ def open_zarr(path: Path) -> tuple[dict[str, Any] | None, dict[str, Any]]:
 def check_whole(array: Any, path: Path) -> None:
     """Refuse a Zarr array of ours of which chunks were lost: they would read as zeros."""
     _check_chunk(array, path)
-    n_found, _ = _count_files(path / array.path / "c")
+    n_found, _ = count_files(path / array.path / "c")
     n_chunks = math.prod(-(-side // step) for side, step in zip(array.shape, array.chunks, strict=True))
     if n_found < n_chunks:
         raise ShapeFileError(
@@ -57,14 +57,9 @@ def check_size(array: Any, path: Path) -> None:
     _check_chunk(array, path)
     n_bytes = math.prod(array.shape) * max(array.dtype.itemsize, 1)
     if n_bytes > _SMALL:
-        _, n_stored = _count_files(path / array.path)
+        _, n_stored = count_files(path / array.path)
         if n_bytes > _MAX_RATIO * n_stored:
             raise ShapeFileError(f"{path} is refused: {array.name} declares {array.shape} but holds {n_stored} bytes.")
-
-
-def is_small(path: Path) -> bool:
-    """Tell whether a file or folder holds so little that what runs out of memory in it is damaged."""
-    return (_count_files(path)[1] if path.is_dir() else path.stat().st_size) <= FREE_BYTES
 
 
 def _check_folder(path: Path) -> None:
@@ -83,12 +78,3 @@ def _check_chunk(array: Any, path: Path) -> None:
     n_bytes = math.prod(array.chunks) * max(array.dtype.itemsize, 1)
     if n_bytes > _MAX_CHUNK:
         raise ShapeFileError(f"{path} is refused: a chunk of {array.name} has {n_bytes} bytes.")
-
-
-def _count_files(folder: Path) -> tuple[int, int]:
-    """Return how many files a folder and those in it hold, and their bytes."""
-    n_files = n_bytes = 0
-    for name, _, files in os.walk(folder):
-        n_files += len(files)
-        n_bytes += sum((Path(name) / file).stat().st_size for file in files)
-    return n_files, n_bytes

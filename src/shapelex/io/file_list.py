@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from shapelex._messages import marked_text, parameter
 from shapelex.exceptions import ParameterError, ParameterTypeError, ShapeFileError
 from shapelex.files.atomic import is_zarr_folder, real_path, recover
-from shapelex.io.guards import files_below
+from shapelex.files.guards import files_below
 from shapelex.io.names import MASK_NAME
 from shapelex.io.registry import FORMATS, Format, find_format
 from shapelex.shapes.columns import FILE

@@ -22,8 +22,8 @@ from shapelex._extras import load_library
 from shapelex._messages import format_option
 from shapelex._validation import check_count
 from shapelex.exceptions import ShapeFileError
+from shapelex.files.guards import read_head, refusing
 from shapelex.io.formats.cellpose import read_masks
-from shapelex.io.guards import read_head, refusing
 from shapelex.io.series import rate_of_step
 
 Item = TypeVar("Item")

@@ -1,25 +1,27 @@
 """Join the rows of a sheet of metadata to shapes, by a column that names the shapes."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shapelex._messages import parameter
+from shapelex._validation import is_data_frame
 from shapelex.exceptions import ShapeInputError
+from shapelex.files.tables import CellKind, as_text, as_value, open_table
 from shapelex.io.names import Names, id_in_full, tell_apart, without_numbers
 from shapelex.shapes.columns import FILE, column_from_values
 from shapelex.shapes.identity import GIVEN_ID
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from shapelex.shapes.set import ShapeSet
 
 _NAMED = 5
 _MOST_COUNTED = 100_000
 _OWN_NAMES = ("id", "sequence", "closed")
+# Titles are looked for in so many rows.
+_MOST_TITLES = 20
 
 
 class _Told(NamedTuple):
@@ -35,35 +37,37 @@ class Sheet:
 
     Parameters
     ----------
-    df : DataFrame
-        The sheet, one row per key.
+    source : DataFrame or path
+        The sheet, one row per key: a data frame, or a file with text, ``.xlsx`` or ``.parquet``.
     on : str, optional
         What shapes are found by: a column of both, or ``"SHAPES=SHEET"``. By default their ids, then their files, in
         a column ``id`` or ``file`` of the sheet, then in its first column.
-    name : str
-        What to call the sheet in messages.
-    notes : sequence of str
-        What is told of the sheet already.
-    texts : mapping of str to list of str, optional
-        The cells as they are written, where that tells more than their values: ``007``.
     """
 
-    def __init__(
-        self,
-        df: "pd.DataFrame",
-        on: str | None,
-        name: str,
-        notes: Sequence[str] = (),
-        texts: Mapping[str, list[str]] | None = None,
-    ) -> None:
-        indexed = [one for one in df.index.names if one is not None and one not in df.columns]
-        df = df.reset_index(indexed) if indexed else df
-        twice = [str(column) for column in df.columns[df.columns.duplicated()]]
+    def __init__(self, source: Any, on: str | None) -> None:
+        if not is_data_frame(source):
+            source = Path(source).expanduser()
+            if not source.is_file():
+                raise FileNotFoundError(f"There is no file {source} to join.")
+        table = open_table(source, header=True, count_titles=lambda rows: _find_names(rows[:_MOST_TITLES], on))
+        self.name = str(source) if isinstance(source, Path) else "the data frame"
+        columns, blocks = table.names or list(map(str, range(len(table.first)))), list(table.sound_blocks())
+        twice = [column for column, count in Counter(columns).items() if count > 1]
         if twice:
-            raise ShapeInputError(f"{name} has several columns {twice[0]!r}: rename or remove all but one.")
-        self.name, self.all_columns, self._remarks = name, [str(column) for column in df.columns], list(notes)
-        self._cells = {str(column): df[column].tolist() for column in df.columns}
-        self._texts = self._cells if texts is None else texts
+            raise ShapeInputError(f"{self.name} has several columns {twice[0]!r}: rename or remove all but one.")
+        self.all_columns = columns
+        # The cells as they are written, which tells more of keys than their values: 007.
+        self._texts = {
+            name: list(chain.from_iterable(block.values(place) for block in blocks))
+            for place, name in enumerate(columns)
+        }
+        self._cells = dict(self._texts)
+        for name, cells in self._texts.items() if table.n_characters else ():
+            kind = CellKind(table.decimal)
+            kind.see(set(cells))
+            self._cells[name] = list(map(kind.converter(), cells))
+        above = ", ".join(map(repr, table.titles))
+        self._remarks = [f"left out above the names of the columns of {self.name}: {above}"] if above else []
         self._ways = self._ways_to_join(on)
         self._names: Names | None = None
         self._owners: dict[int, str | None] = {}
@@ -82,7 +86,7 @@ class Sheet:
     @property
     def columns(self) -> list[str]:
         """The columns that are joined."""
-        return [name for name in self.all_columns if name != self.key]
+        return [name for name in self.all_columns if name not in (self.key, "")]
 
     def join(self, shapes: "ShapeSet", files: Sequence[Path] | None = None) -> "ShapeSet":
         """Return a set with the columns of the sheet; `files` are those that are being read, one for each shape.
@@ -205,6 +209,16 @@ class Sheet:
         )
 
 
+def _find_names(rows: Sequence[Sequence[str]], on: str | None) -> int:
+    """Return the number of the row that names the columns: that with the key, or the first one that is mostly full."""
+    for keys in [("id", "file")] if on is None else [(on,), (on.rpartition("=")[2].strip(),)]:
+        named = (place for place, row in enumerate(rows) if not {*keys}.isdisjoint(map(str.strip, row)))
+        if (place := next(named, None)) is not None:
+            return place
+    n_cells = [sum(map(bool, map(str.strip, row))) for row in rows]
+    return next((place for place, n in enumerate(n_cells) if 2 * n > max(n_cells)), 0)
+
+
 def label_by(shapes: "ShapeSet", name: str) -> "ShapeSet":
     """Return a set with a column of its metadata as its labels, too."""
     metadata = dict(shapes.metadata)
@@ -255,23 +269,6 @@ def _names_of(shapes: "ShapeSet", files: Sequence[Path] | None, kind: str) -> li
 
 def _find(names: Names, told: _Told) -> int | None:
     return next((row for one in told.lookups if (row := names.find(one)) is not None), None)
-
-
-def as_text(cell: Any) -> str:
-    """Return a cell as text; a missing one is empty, and whole numbers have no point."""
-    value = as_value(cell)
-    if value is None:
-        return ""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
-
-
-def as_value(cell: Any) -> Any:
-    """Return a cell as text, number or boolean; None where it is missing."""
-    import pandas as pd
-
-    if cell is None or cell is pd.NaT or cell is pd.NA or cell != cell:
-        return None
-    return cell if isinstance(cell, bool | int | float | str) else str(cell)
 
 
 def _as_values(cells: Sequence[Any]) -> list[Any]:

@@ -26,13 +26,13 @@ from shapelex.exceptions import (
     ShapelexError,
     SkippedRecordsWarning,
 )
+from shapelex.files.tables import as_text
 from shapelex.io import stored_shapes
 from shapelex.io.file_list import PathLike, PathPattern, check_not_empty, list_files
-from shapelex.io.joining import Sheet, as_text, spelling_notes
+from shapelex.io.joining import Sheet, spelling_notes
 from shapelex.io.parts import AssembledShapes, Part, Parts, SetBuilder, Wanted, check_record, conform
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.registry import DATA_FRAME, FORMATS, Format
-from shapelex.io.sheets import open_sheet
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import FILE, FPS, METADATA, Column, Columns
 from shapelex.spaces import Space
@@ -525,7 +525,7 @@ def open_reading(
         raise ParameterError(
             f"{parameter('label')} and {parameter('label_from')} cannot both be given: each says what the labels are."
         )
-    sheet = None if join is None else open_sheet(join, on)
+    sheet = None if join is None else Sheet(join, on)
     if sheet is not None and pattern is not None and label is None and "label" in sheet.columns:
         raise ParameterError(
             f"{parameter('label_from')} and the column 'label' of {sheet.name} both say what the labels are: rename "

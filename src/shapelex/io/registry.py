@@ -26,7 +26,7 @@ from typing import Any
 from shapelex._messages import parameter
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.guards import read_head
+from shapelex.files.guards import read_head
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from itertools import count, islice
 from shapelex._messages import format_option, parameter
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.numbers import MISSING_WORDS, parse_number
+from shapelex.files.tables import is_number
 
 LAYOUTS = ("blocks", "interleaved", "long")
 
@@ -138,7 +138,7 @@ def find_layout(
     else:
         given = _find_roles(plain, _ROLES, given, ())
         free = [place for place in range(len(names)) if place not in given.values()]
-        x, y = _split([place for place in free if _is_number(row[place], decimal, place)], layout)
+        x, y = _split([place for place in free if is_number(row[place], decimal, place)], layout)
     roles = _find_roles(plain, _ROLES, given, (*x, *y))
     # R and pandas write row names in a first column without a name.
     if "id" not in roles and not plain[0] and 0 not in x:
@@ -154,41 +154,6 @@ def find_layout(
         rest[name] = place
     remarks = () if is_long else _remark_on_names(plain, names, (*x, *y), rest.values())
     return TableLayout(is_long, tuple(x), tuple(y), roles, rest, remarks)
-
-
-def looks_like_names(first: Sequence[str], second: Sequence[str] | None, decimal: str) -> bool:
-    """Tell whether the first row of a table names its columns.
-
-    Parameters
-    ----------
-    first, second : sequence of str
-        The first two rows; the second is None in a table of one row.
-    decimal : {".", ","}
-        Decimal mark.
-
-    Returns
-    -------
-    bool
-        True where a column has a word above a number.
-
-    Raises
-    ------
-    ShapeFileError
-        If the first row counts 0, 1, 2, … or 1, 2, 3, …, as the names of nameless columns do.
-    """
-    are_numbers = [_is_number(cell, decimal) for cell in first]
-    if second is None:
-        return not any(are_numbers)
-    for cell, below, is_number in zip(first, second, are_numbers, strict=False):
-        if not is_number and cell.strip().lower() not in MISSING_WORDS and _is_number(below, decimal):
-            return True
-    numbers = [cell.strip() for cell, is_number in zip(first, are_numbers, strict=True) if is_number and cell.strip()]
-    if len(numbers) >= 4 and any(numbers == [str(start + place) for place in range(len(numbers))] for start in (0, 1)):
-        raise ShapeFileError(
-            "the first row just counts, so it may be names or numbers: give "
-            f"{format_option('header', True)} if it names the columns, else {format_option('header', False)}."
-        )
-    return False
 
 
 def is_known_name(name: str, roles: Collection[str] = ()) -> bool:
@@ -214,7 +179,7 @@ def is_known_name(name: str, roles: Collection[str] = ()) -> bool:
 
 def _without_names(row: Sequence[str], layout: str | None, given: dict[str, int], decimal: str) -> TableLayout:
     free = [place for place in range(len(row)) if place not in given.values()]
-    words = [place for place in free if not _is_number(row[place], decimal, place)]
+    words = [place for place in free if not is_number(row[place], decimal, place)]
     wanted = [place for place in free if place not in words]
     if len(wanted) < 2:
         raise _cannot_tell(
@@ -347,17 +312,6 @@ def _place(column: str | int, names: Sequence[str] | None, n_columns: int, argum
             f"{format_option(argument, column)} is none of the columns: {_name_some(names or ['(no names)'])}."
         )
     return list(names).index(column)
-
-
-def _is_number(cell: str, decimal: str, place: int = 1) -> bool:
-    """Tell a number; an empty cell counts as a missing one, but not in the first column, where ids are."""
-    if not cell.strip():
-        return place > 0
-    try:
-        parse_number(cell, decimal)
-    except ValueError:
-        return False
-    return cell.strip().lower() not in MISSING_WORDS or place > 0
 
 
 def _name_some(names: Sequence[str]) -> str:

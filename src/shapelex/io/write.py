@@ -4,10 +4,10 @@ import gzip
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from shapelex._messages import Message, parameter
+from shapelex._messages import parameter
 from shapelex._validation import check_choice, check_flag
 from shapelex.exceptions import EmptySetError, ParameterTypeError, ShapeFileError
-from shapelex.files.atomic import is_zarr_folder, write_atomically
+from shapelex.files.atomic import check_replaceable, is_zarr_folder, write_atomically
 from shapelex.files.provenance import installed_versions
 from shapelex.io.file_list import PathLike
 from shapelex.io.registry import FORMATS, Format
@@ -85,17 +85,15 @@ def write(
         raise ShapeFileError(f"The name of a Zarr folder must end in .zarr, got {target.name}.")
     if known.writer is None and target.is_file():
         raise FileExistsError(f"{target} is a file, where a Zarr folder would go: remove it, or give another name.")
-    if target.exists() and not overwrite:
-        raise FileExistsError(
-            Message(f"{target} exists already: give {parameter('overwrite', True)} to replace it, or another name.")
-        )
+    check_replaceable(target, overwrite)
     unknown = sorted(set(options) - known.writer_options)
     if unknown:
         takes = ", ".join(sorted(known.writer_options)) or "none"
         raise ParameterTypeError(
             f"The format {known.name} has no option {', '.join(unknown)} to write; it takes: {takes}."
         )
-    marked: Any = shapes.replace(provenance={**_versions(command), "source": dict(shapes.provenance)})
+    made: dict[str, Any] = installed_versions() | ({} if command is None else {"command": str(command)})
+    marked: Any = shapes.replace(provenance={**made, "source": dict(shapes.provenance)})
     in_memory = isinstance(marked, ShapeSet) and marked.in_memory
     if known.block_writer is not None and (known.writer is None or not in_memory):
         known.block_writer(marked, target)
@@ -156,8 +154,3 @@ def find_writable(path: Path, name: str | None = None) -> Format:
 
 def _name_writable() -> str:
     return ", ".join(f"{known.name} ({known.extensions[0]})" for known in FORMATS.values() if known.can_write)
-
-
-def _versions(command: str | None) -> dict[str, Any]:
-    made = installed_versions()
-    return made if command is None else {**made, "command": str(command)}

@@ -562,7 +562,7 @@ class ShapeSet:
         """
         from shapelex.io.joining import Sheet, label_by
 
-        sheet = Sheet(df, on, "the data frame")
+        sheet = Sheet(df, on)
         joined = sheet.join(self)
         joined = joined.replace(notes=(*joined.notes, *sheet.notes()))
         label = "label" if label is None and "label" in sheet.columns else label

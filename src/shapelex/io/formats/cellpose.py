@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shapelex.exceptions import ShapeFileError
+from shapelex.files.guards import read_bytes, refusing
+from shapelex.files.numbers import parse_number
+from shapelex.files.text_file import open_text
 from shapelex.io.formats.regions import to_complex
-from shapelex.io.guards import read_bytes, refusing
-from shapelex.io.numbers import parse_number
 from shapelex.io.records import BadRecord, Record, Remark
-from shapelex.io.text_file import open_text
 
 _END = "_cp_outlines.txt"
 

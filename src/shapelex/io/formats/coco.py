@@ -15,6 +15,7 @@ import numpy as np
 
 from shapelex._typing import BoolArray
 from shapelex.exceptions import ShapeFileError
+from shapelex.files.guards import read_bytes
 from shapelex.io.contours import outlines_from_mask
 from shapelex.io.formats.regions import (
     MAX_JSON,
@@ -26,7 +27,6 @@ from shapelex.io.formats.regions import (
     text_of,
     to_complex,
 )
-from shapelex.io.guards import read_bytes
 from shapelex.io.records import BadRecord, Record, Remark
 
 # More than any camera or scanner takes.

@@ -21,12 +21,12 @@ from shapelex._messages import format_option
 from shapelex._typing import ComplexArray, FloatArray, IntArray
 from shapelex._validation import check_number, points_to_complex
 from shapelex.exceptions import ParameterError, ShapeFileError
-from shapelex.io.formats.csv import TextTable, text_lines
+from shapelex.files.guards import read_head, refusing
+from shapelex.files.tables import TextRows, text_lines
+from shapelex.files.text_file import open_text
 from shapelex.io.formats.hdf5 import attributes_of, check_size, check_text, follow, opens_as_hdf5, read_values
-from shapelex.io.guards import read_head, refusing
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.series import check_max_gap, series_records
-from shapelex.io.text_file import open_text
 
 if TYPE_CHECKING:
     import h5py
@@ -218,12 +218,12 @@ def _as_poses(table: _Table, individual: str | None, path: Path) -> tuple[Poses,
 def _read_csv(path: Path) -> Generator[BadRecord, None, _Table]:
     """Yield the rows that cannot be read, and return the table."""
     head = read_head(path, 64).removeprefix(b"\xef\xbb\xbf")
-    table = TextTable(open_text(path), chr(head[6]) if head[6:7] in (b",", b";", b"\t") else ",")
+    delimiter = chr(head[6]) if head[6:7] in (b",", b";", b"\t") else ","
+    rows = TextRows(text_lines(open_text(path)), delimiter, path)
     levels: list[list[str]] = []
-    for line, row in islice(table.rows(text_lines(table.text)), _MOST_LEVELS):
+    for row in islice(rows, _MOST_LEVELS):
         levels.append(row)
         if row[0] == "coords":
-            table = replace(table, n_head=line)
             break
     found = [row[0] for row in levels]
     if found not in (_LEVELS, [_LEVELS[0], *_LEVELS[2:]]) or len({len(row) for row in levels}) > 1:
@@ -236,12 +236,14 @@ def _read_csv(path: Path) -> Generator[BadRecord, None, _Table]:
     n_names = next((place for place, name in enumerate(levels[-1]) if place and name), n_columns)
     frames: list[str] = []
     values: list[FloatArray] = [np.empty((0, n_columns - n_names))]
-    for chunk in table.chunks(n_columns, range(n_names, n_columns)):
-        for place, fault in chunk.faults.items():
-            yield BadRecord(f"line {chunk.lines[place]}", fault)
-        good = [place for place in range(len(chunk.lines)) if place not in chunk.faults]
-        frames += map("/".join, chunk.cells.iloc[good, :n_names].to_numpy(str).tolist())
-        values.append(chunk.values[good])
+    for block in rows.blocks(n_columns):
+        numbers, faults = block.numbers(range(n_names, n_columns))
+        for place, fault in faults.items():
+            yield BadRecord(f"line {block.lines[place]}", fault)
+        good = [place for place in range(len(numbers)) if place not in faults]
+        images = list(map("/".join, zip(*map(block.texts, range(n_names)), strict=True)))
+        frames += [images[place] for place in good]
+        values.append(numbers[good])
     is_video = n_names == 1 and all(map(_FRAME.fullmatch, frames))
     columns = list(zip(*(row[n_names:] for row in levels), strict=True))
     return columns, np.array(frames, dtype=np.int64) if is_video else frames, np.concatenate(values)

@@ -1,35 +1,27 @@
 """Tables of shapes as data frames of pandas or Parquet files, one shape per row (wide) or one point per row (long)."""
 
-import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from shapelex._extras import load_pyarrow
 from shapelex._messages import format_option
 from shapelex._typing import ColumnLayout
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
-from shapelex.files.provenance import KEY
-from shapelex.files.table_file import parquet_parts
-from shapelex.io.guards import refusing
-from shapelex.io.joining import as_text, as_value
+from shapelex.files.table_file import write_columns
+from shapelex.files.tables import open_table
 from shapelex.io.records import BadRecord, Record, Remark
-from shapelex.io.table_layout import LAYOUTS, TableLayout, is_known_name
-from shapelex.io.table_shapes import Chunk, Table, parse_chunk, table_records
+from shapelex.io.table_layout import LAYOUTS, is_known_name
+from shapelex.io.table_shapes import table_records
 from shapelex.shapes.columns import Column
 from shapelex.shapes.set import ShapeSet
 from shapelex.spaces import Landmarks, to_columns
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# Data frames that follow each other, each with what its rows are called in messages.
-Frames: TypeAlias = Iterator[tuple["pd.DataFrame", Sequence[Any]]]
 
 
 def read_records(
@@ -39,74 +31,14 @@ def read_records(
     label_column: str | int | None = None,
 ) -> Iterator[Record | BadRecord | Remark]:
     """Yield the shapes of a Parquet file or of a data frame; options as of text tables."""
-    told = (layout, id_column, label_column)
-    if isinstance(source, Path):
-        yield from frame_records(partial(parquet_frames, source), str(source), source.name.split(".")[0], *told)
-    else:
-        yield from frame_records(lambda: iter([(source, source.index.tolist())]), "DataFrame", "shape", *told)
+    stem = source.name.split(".")[0] if isinstance(source, Path) else "shape"
+    yield from table_records(open_table(source, "parquet"), stem, layout, id_column, label_column)
 
 
 def write_set(shapes: ShapeSet, stream: BinaryIO, layout: str = "interleaved") -> None:
     """Write a set as a Parquet table with names; the record of the run that made it goes into the schema."""
-    pyarrow = load_pyarrow()
-    table = pyarrow.Table.from_pandas(set_frame(shapes, layout), preserve_index=False)
     run = shapes.provenance.get("source", {}).get("run")
-    if run is not None:
-        table = table.replace_schema_metadata({**table.schema.metadata, KEY: json.dumps(run)})
-    pyarrow.parquet.write_table(table, stream)
-
-
-def parquet_frames(path: Path) -> Frames:
-    """Yield the parts of a Parquet file with the numbers of their rows."""
-    n_rows = 0
-    with refusing(path, "a Parquet file"):
-        for part in parquet_parts(path, is_held=False):
-            for column in part.schema:
-                if load_pyarrow().types.is_nested(column.type):
-                    raise ShapeFileError(
-                        f"{path}: its column {column.name!r} holds {column.type}, several values in a cell: split it "
-                        "into columns, or leave it out."
-                    )
-            yield part.to_pandas(), range(n_rows, n_rows + part.num_rows)
-            n_rows += part.num_rows
-
-
-def frame_records(
-    open_frames: Callable[[], Frames], name: str, stem: str, *told: Any
-) -> Iterator[Record | BadRecord | Remark]:
-    """Yield the shapes of data frames that follow each other, given what the caller says of layout, ids and labels.
-
-    An index that has a name or is text is the first column.
-    """
-    import pandas as pd
-
-    def with_index(frame: pd.DataFrame) -> pd.DataFrame:
-        if any(name is not None for name in frame.index.names):
-            return frame.reset_index()
-        is_counted = isinstance(frame.index, pd.MultiIndex) or frame.index.dtype.kind in "iufbmM"
-        return frame if is_counted else frame.reset_index(names="")
-
-    def open_table() -> Table:
-        first = next((with_index(frame) for frame, _ in open_frames() if len(frame)), None)
-        if first is None:
-            raise ShapeFileError("it holds no values.")
-        # Columns that are only counted have no names.
-        is_counted = first.columns.equals(pd.RangeIndex(first.shape[1]))
-        names = None if is_counted else ["" if name is None else str(name) for name in first.columns]
-        return Table(names, [as_text(cell) for cell in first.iloc[0].tolist()], open_chunks, stem)
-
-    def open_chunks(found: TableLayout) -> Iterator[Chunk]:
-        for frame, rows in open_frames():
-            cells = with_index(frame)
-            cells = cells.set_axis(range(cells.shape[1]), axis=1)
-            for place in (*found.roles.values(), *found.metadata.values()):
-                column, is_role = cells[place], place in found.roles.values()
-                if is_role or column.dtype.kind not in "biuf" or column.isna().any():
-                    values = [as_text(cell) if is_role else as_value(cell) for cell in column.tolist()]
-                    cells[place] = pd.Series(values, dtype=object, index=cells.index)
-            yield parse_chunk(cells, rows, found.order)
-
-    yield from table_records(open_table, name, *told)
+    write_columns(stream, ".parquet", [dict(set_frame(shapes, layout).items())], run)
 
 
 def set_frame(shapes: ShapeSet, layout: str) -> "pd.DataFrame":

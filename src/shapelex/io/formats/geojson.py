@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from shapelex.exceptions import ShapeFileError
+from shapelex.files.guards import read_bytes
 from shapelex.io.formats.regions import (
     GEOMETRIES,
     MAX_JSON,
@@ -22,7 +23,6 @@ from shapelex.io.formats.regions import (
     read_regions,
     text_of,
 )
-from shapelex.io.guards import read_bytes
 from shapelex.io.records import BadRecord, Record, Remark
 
 # Values of properties that become metadata.

@@ -27,8 +27,7 @@ from shapelex._messages import format_option
 from shapelex._typing import ComplexArray, IntArray
 from shapelex._validation import check_choice, points_to_complex
 from shapelex.exceptions import ShapeFileError
-from shapelex.files.guards import LARGE_RATIO
-from shapelex.io.guards import read_head, refusing
+from shapelex.files.guards import LARGE_RATIO, read_head, refusing
 from shapelex.io.records import Record, Remark
 from shapelex.io.series import as_rate, block_records, check_max_gap, series_order
 from shapelex.shapes.columns import FPS

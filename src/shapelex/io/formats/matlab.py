@@ -23,9 +23,8 @@ from shapelex._messages import format_option
 from shapelex._typing import ComplexArray
 from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError
-from shapelex.files.guards import FREE_BYTES, MAX_RATIO
+from shapelex.files.guards import FREE_BYTES, MAX_RATIO, read_bytes, refusing
 from shapelex.io.formats.hdf5 import PointAxes, check_axes, follow, read_values
-from shapelex.io.guards import read_bytes, refusing
 from shapelex.io.records import Record, Remark
 from shapelex.io.series import as_rate, check_max_gap, series_records
 from shapelex.shapes.columns import FPS

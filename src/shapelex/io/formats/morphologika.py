@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.numbers import parse_pairs
+from shapelex.files.numbers import parse_pairs
+from shapelex.files.text_file import TextFile, open_text
 from shapelex.io.records import BadRecord, Record
-from shapelex.io.text_file import TextFile, open_text
 
 Lines = list[tuple[int, str]]
 

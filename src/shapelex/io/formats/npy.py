@@ -10,7 +10,7 @@ from shapelex._typing import ColumnLayout
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
 from shapelex.files.archive import read_array
-from shapelex.io.guards import refusing
+from shapelex.files.guards import refusing
 from shapelex.io.stored_shapes import landmarks_in_file
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks, from_columns

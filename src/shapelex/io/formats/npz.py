@@ -19,8 +19,7 @@ import numpy as np
 from shapelex._validation import points_to_complex
 from shapelex.files.archive import Arrays, encode_header, open_array, read_archive
 from shapelex.files.atomic import put_in_place, work_folder
-from shapelex.files.guards import MAX_BYTES, zip_members
-from shapelex.io.guards import refusing
+from shapelex.files.guards import MAX_BYTES, refusing, zip_members
 from shapelex.io.stored_shapes import header_of, parts_of_header
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import METADATA, in_file

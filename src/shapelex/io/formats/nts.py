@@ -15,9 +15,9 @@ import numpy as np
 
 from shapelex._messages import marked_text
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.numbers import format_number, parse_number
+from shapelex.files.numbers import format_number, parse_number
+from shapelex.files.text_file import TextFile, open_text
 from shapelex.io.records import BadRecord, Record
-from shapelex.io.text_file import TextFile, open_text
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks, to_columns
 

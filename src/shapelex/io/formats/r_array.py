@@ -10,17 +10,18 @@ gives is a table with one row a specimen, read by :mod:`shapelex.io.formats.csv`
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from shapelex._messages import format_option
 from shapelex._validation import check_choice, points_to_complex
 from shapelex.exceptions import ShapeFileError
-from shapelex.io.formats.csv import TextTable, text_lines
+from shapelex.files.guards import read_head
+from shapelex.files.tables import open_table, text_lines
+from shapelex.files.text_file import open_text
 from shapelex.io.formats.csv import read_records as read_table
-from shapelex.io.guards import read_head
 from shapelex.io.records import BadRecord, Record, Remark
-from shapelex.io.text_file import open_text
 
 _NAMED = re.compile(r"(X[123]?|[YZ123])\.(.+)", re.IGNORECASE)
 _AXES = {"X": 0, "Y": 1, "Z": 2} | {f"{start}{number}": number - 1 for start in ("", "X") for number in (1, 2, 3)}
@@ -54,15 +55,14 @@ def read_records(path: Path, *, rows: str | None = None) -> Iterator[Record | Ba
     """
     if rows is not None:
         check_choice(rows, ("landmarks", "shapes"), format_option("rows"))
-    text = open_text(path)
-    delimiter = _delimiter(next(text_lines(text), ""))
-    table = TextTable(text, delimiter, "," if delimiter == ";" else ".")
-    n_head, header = next(table.rows(text_lines(text)), (0, []))
-    specimens, n_axes = _find_specimens(header)
+    delimiter = _delimiter(next(text_lines(open_text(path)), ""))
+    table = open_table(path, "text", header=True, delimiter=delimiter, decimal="," if delimiter == ";" else ".")
+    names = table.names or []
+    specimens, n_axes = _find_specimens(names)
     if not specimens:
         raise ShapeFileError(
             f"{path} is no array from R: its columns must be X.name, Y.name of one specimen after the other, got "
-            f"{', '.join(header[:4])[:100]}."
+            f"{', '.join(names[:4])[:100]}."
         )
     if n_axes != 2:
         raise ShapeFileError(f"{path} holds {n_axes} coordinates a landmark, but shapes here are planar.")
@@ -76,7 +76,13 @@ def read_records(path: Path, *, rows: str | None = None) -> Iterator[Record | Ba
     if rows == "shapes":
         yield from read_table(path)
         return
-    _, values = replace(table, n_head=n_head).whole(len(header), range(header[0] == "", len(header)))
+    parts = []
+    for block in table.blocks():
+        numbers, faults = block.numbers(range(names[0] == "", len(names)), table.decimal)
+        for row, fault in faults.items():
+            raise ShapeFileError(f"{path}, line {block.lines[row]}: {fault}")
+        parts.append(numbers)
+    values = np.concatenate(parts)
     points = points_to_complex(values.reshape(-1, len(specimens), 2))
     for column, name in enumerate(specimens):
         yield Record(points[:, column], id=name or f"{path.stem}-{column + 1}", where=f"specimen {name or column + 1}")

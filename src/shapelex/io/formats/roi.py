@@ -15,8 +15,8 @@ import numpy as np
 
 from shapelex._extras import load_library
 from shapelex._typing import FloatArray
+from shapelex.files.guards import read_members
 from shapelex.io.formats.regions import largest, read_regions, to_complex
-from shapelex.io.guards import read_members
 from shapelex.io.records import BadRecord, Record, Remark
 
 _OVAL_POINTS = 100

@@ -15,9 +15,9 @@ import numpy as np
 from shapelex._extras import load_library
 from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError
+from shapelex.files.guards import refusing
 from shapelex.io.formats.deeplabcut import Poses, check_options, pose_records
 from shapelex.io.formats.hdf5 import check_all_sizes
-from shapelex.io.guards import refusing
 from shapelex.io.records import BadRecord, Record, Remark
 
 _MOST_LANDMARKS = 1 << 26

@@ -20,9 +20,9 @@ from shapelex._typing import ComplexArray
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
 from shapelex.files.guards import MAX_BYTES
-from shapelex.io.numbers import DECIMAL_POINT, format_number, parse_pairs
+from shapelex.files.numbers import DECIMAL_POINT, format_number, parse_pairs
+from shapelex.files.text_file import open_text
 from shapelex.io.records import BadRecord, Record, Remark
-from shapelex.io.text_file import open_text
 from shapelex.shapes import ShapeSet
 from shapelex.spaces import Landmarks
 

@@ -22,8 +22,8 @@ from shapelex._messages import format_option
 from shapelex._typing import ComplexArray, FloatArray
 from shapelex._validation import check_choice
 from shapelex.exceptions import ShapeFileError
+from shapelex.files.guards import read_members
 from shapelex.io.formats.regions import MAX_JSON, describe, number_array, parse_json, text_of
-from shapelex.io.guards import read_members
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.series import check_max_gap, number_sequences, rate_of_step, remark_gaps
 from shapelex.shapes.columns import FPS

@@ -18,11 +18,11 @@ import numpy as np
 from shapelex._messages import format_option
 from shapelex._validation import check_flag
 from shapelex.exceptions import ShapeFileError
+from shapelex.files.numbers import parse_number
+from shapelex.files.text_file import open_text
 from shapelex.io.formats.regions import GEOMETRIES, read_geometry, read_regions
-from shapelex.io.numbers import parse_number
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.series import check_max_gap, number_sequences
-from shapelex.io.text_file import open_text
 
 _KINDS = {name.upper(): name for name in GEOMETRIES}
 _EXAMPLE = "a geometry such as POLYGON ((0 0, 4 0, 4 3, 0 0))"

@@ -15,8 +15,8 @@ from shapelex._extras import load_zarr
 from shapelex._typing import ColumnLayout
 from shapelex.exceptions import ShapeFileError
 from shapelex.files.atomic import replace_folder
+from shapelex.files.guards import refusing
 from shapelex.files.zarr_folder import check_size, check_whole, open_zarr
-from shapelex.io.guards import refusing
 from shapelex.io.stored_shapes import SHAPES_FORMAT, header_of, landmarks_in_file, parts_of_header
 from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import METADATA, in_file

@@ -13,8 +13,7 @@ from itertools import chain
 from pathlib import Path
 
 from shapelex.exceptions import ShapeFileError
-from shapelex.files.guards import MAX_BYTES
-from shapelex.io.guards import byte_pieces
+from shapelex.files.guards import MAX_BYTES, byte_pieces
 
 _PIECE_BYTES = 1 << 18
 
