@@ -194,8 +194,9 @@ class DeviceCoder(DictionaryCoder):
 
         from shapelex.kernels.torch.pursuit import Block
 
-        # With a price on weights, atoms have more coordinates, which are 0 here.
-        rows = pad(rows, (0, self._atoms.shape[1] - self.n_coordinates))
+        n_more = self._atoms.shape[1] - self.n_coordinates
+        # With a price on weights, atoms have more coordinates, which are 0 here; without, a pad would only copy.
+        rows = pad(rows, (0, n_more)) if n_more else rows
         support, coefs = self._coder.code(Block(rows, rows @ self._atoms.mH))
         if self._factors is not None:
             coefs = coefs * self._factors[support.clamp_min(0).long()][:, None, :]
