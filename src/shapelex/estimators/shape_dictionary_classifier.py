@@ -56,8 +56,7 @@ class ProbabilityClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[mi
         ndarray of shape (n_shapes,)
             Labels; a tie goes to the first class.
         """
-        numbers = np.argmax(self._log_odds(X), axis=1)
-        return np.asarray(self.classes_[numbers])
+        return np.asarray(self.classes_[np.argmax(self._log_odds(X), axis=1)])
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Probability of each class; the Notes of the class say how it is estimated.
