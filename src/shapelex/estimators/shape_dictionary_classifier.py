@@ -56,7 +56,8 @@ class ProbabilityClassifier(ClassifierMixin, SavedEstimator):  # type: ignore[mi
         ndarray of shape (n_shapes,)
             Labels; a tie goes to the first class.
         """
-        return np.asarray(self.classes_[np.argmax(self._log_odds(X), axis=1)])
+        numbers = np.argmax(self._log_odds(X), axis=1)
+        return np.asarray(self.classes_[numbers])
 
     def predict_proba(self, X: ArrayLike) -> FloatArray:
         """Probability of each class; the Notes of the class say how it is estimated.
