@@ -1,7 +1,7 @@
 """Check arguments, and word the errors of those that cannot be used."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import wraps
 from typing import Any, TypeVar
@@ -36,13 +36,18 @@ def removed_arguments(**instead: str) -> Callable[[_Function], _Function]:
     def refusing(function: _Function) -> _Function:
         @wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            for name in instead.keys() & kwargs.keys():
-                raise ParameterTypeError(f"{name} was removed: {instead[name]}.")
+            refuse_removed(kwargs, instead)
             return function(*args, **kwargs)
 
         return checked  # type: ignore[return-value]
 
     return refusing
+
+
+def refuse_removed(given: Iterable[str], instead: Mapping[str, str]) -> None:
+    """Refuse arguments of earlier versions, and say what to use instead."""
+    for name in instead.keys() & set(given):
+        raise ParameterTypeError(f"{name} was removed: {instead[name]}.")
 
 
 def as_numeric_array(array: ArrayLike, name: str) -> np.ndarray[Any, Any]:

@@ -343,8 +343,7 @@ def _height_functions(configurations: ComplexArray, space: Space) -> FloatArray:
     counter-clockwise, averaged over stretches of equal length. Every value is divided by its largest modulus along the
     outline: heights of near points are small, and as informative as those of far ones.
     """
-    preshapes = space.preshape(configurations)
-    points = preshapes @ space.basis(space.parameters(_N_POINTS)).T
+    points = space.preshape(configurations) @ space.basis(space.parameters(_N_POINTS)).T
     points = np.where(signed_areas(points)[:, None] < 0, points[:, ::-1], points)
     tangents = phases(np.roll(points, -_TANGENT_STEP, axis=1) - np.roll(points, _TANGENT_STEP, axis=1))
     heights = np.empty((len(points), _N_POINTS, _N_VALUES), dtype=np.float32)
@@ -435,8 +434,7 @@ def _affinities(rows: FloatArray, within: FloatArray, width: float) -> FloatArra
     """Return Gaussian functions of dissimilarities, whose widths depend on both shapes."""
     widths = width * (_scales(rows)[:, None] + _scales(within))
     # No underflow: every row keeps at least its nearest shape.
-    nearest = rows.min(axis=1, keepdims=True)
-    return np.asarray(np.exp((nearest**2 - rows**2) / widths**2))
+    return np.asarray(np.exp((rows.min(axis=1, keepdims=True) ** 2 - rows**2) / widths**2))
 
 
 def _scales(rows: FloatArray) -> FloatArray:

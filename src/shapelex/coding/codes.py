@@ -128,8 +128,7 @@ class SparseCodes:
             rows: BoolArray = np.any(is_bad, axis=1)
             if rows.any():
                 raise CodesError(f"{rule} in {name_rows(rows)}.")
-        support = np.ascontiguousarray(array, dtype=np.int32)
-        self._store(support, coefs, n_atoms)
+        self._store(np.ascontiguousarray(array, dtype=np.int32), coefs, n_atoms)
 
     def _store(self, support: IntArray, coefs: ComplexArray, n_atoms: int) -> None:
         for name, array in (("support", support.view()), ("coefs", coefs.view())):
@@ -478,8 +477,7 @@ def residual_norms(rows: ComplexArray, atom_rows: ComplexArray, codes: SparseCod
     ndarray of float, shape (n_samples,)
         For rows of norm 1 coded by least squares, full distances.
     """
-    norms: FloatArray = np.sqrt(squared_residuals(rows, atom_rows, codes))
-    return norms
+    return np.sqrt(squared_residuals(rows, atom_rows, codes))
 
 
 def _sum_atoms(codes: SparseCodes, atom_rows: ComplexArray, dtype: np.dtype[np.complexfloating]) -> ComplexArray:

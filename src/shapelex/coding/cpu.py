@@ -105,7 +105,10 @@ class RowCoder(DictionaryCoder):
         )
 
     def correlate(self, block: Block, start: int, stop: int) -> tuple[ComplexArray, FloatArray, FloatArray]:
-        """Return what :meth:`code_part` returns, without coding."""
+        """Return what :meth:`code_part` returns, and the correlations of the pre-shapes with the normalized atoms.
+
+        Real and imaginary parts of the correlations are interleaved.
+        """
         rows = np.ascontiguousarray(block.configurations[start:stop], dtype=self.dtype)
         if block.scales is None:
             rows, scales = self.space.scaled_parts(rows, block.name, block.first_row + start)
@@ -115,13 +118,10 @@ class RowCoder(DictionaryCoder):
         correlations *= scales[:, None].astype(self._real_dtype)
         return rows, scales, correlations
 
-    def code_part(
-        self, block: Block, out: CodedBlock, start: int, stop: int
-    ) -> tuple[ComplexArray, FloatArray, FloatArray]:
+    def code_part(self, block: Block, out: CodedBlock, start: int, stop: int) -> tuple[ComplexArray, FloatArray]:
         """Code the pre-shapes of some shapes of a block, on one thread, into arrays for the whole block.
 
-        Returns configurations and scales whose products are the pre-shapes up to translation, and the correlations of
-        the pre-shapes with the normalized atoms, real and imaginary parts interleaved.
+        Returns configurations and scales whose products are the pre-shapes up to translation.
         """
         rows, scales, correlations = self.correlate(block, start, stop)
         support, coefs, squares = out.support[start:stop], out.coefs[start:stop], out.squares[start:stop]
@@ -139,7 +139,7 @@ class RowCoder(DictionaryCoder):
                 squares[again] = found.squares
         if self.factors is not None:
             coefs *= self.factors[support][:, None, :]
-        return rows, scales, correlations
+        return rows, scales
 
     def _code_by_coordinates(self, configurations: ComplexArray, given: IntArray, with_squares: bool) -> CodedBlock:
         """Code rows whose correlations alone have too few correct digits; `given` are supports that may be given."""

@@ -101,12 +101,10 @@ def encode_lazily(shapes: Shapes, coding: Coding, dtype: np.dtype[Any]) -> DaskC
     return DaskCodes(blocks, np.diff(shapes.stretches()).tolist(), coding.n_nonzero, len(coding.atom_rows), dtype)
 
 
-def map_rows(
-    shapes: Shapes, work: Callable[..., Any], coding: Coding, width: tuple[int, ...], dtype: np.dtype[Any]
-) -> Any:
-    """Return ``work(shapes, coding)`` of all chunks, one row or number per shape, as one Dask array, not computed."""
+def map_rows(shapes: Shapes, work: Callable[..., Any], coding: Coding, dtype: np.dtype[Any]) -> Any:
+    """Return ``work(shapes, coding)`` of all chunks, one number per shape, as one Dask array, not computed."""
     parts = shapes.map(partial(work, coding=_on_worker(coding)))
-    return stack(parts, np.diff(shapes.stretches()).tolist(), width, dtype)
+    return stack(parts, np.diff(shapes.stretches()).tolist(), (), dtype)
 
 
 def coded_chunks(shapes: Shapes, coding: Coding, with_errors: bool) -> Iterator[CodedBlock]:

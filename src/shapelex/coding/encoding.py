@@ -184,9 +184,7 @@ def encode(
     shapes = as_shapes(X, space)
     shapes.space.check_space_of(atoms, "atoms")
     atom_rows = shapes.space.whiten(as_configurations(atoms, name="atoms", n_coordinates=shapes.shape[1])[0])
-    coding = Coding(
-        atom_rows, n_nonzero, method, width, tol, path, polish, weight_penalty, n_threads=n_threads, device=device
-    )
+    coding = Coding(atom_rows, n_nonzero, method, width, tol, path, polish, weight_penalty, n_threads, device)
     return code_all(shapes, coding) if mask is None else encode_masked(shapes, mask, coding)
 
 

@@ -18,15 +18,8 @@ from shapelex._arrays import keeps_array_kind, to_numpy
 from shapelex._blas import single_blas_thread
 from shapelex._messages import parameter
 from shapelex._typing import ArrayLike, ComplexArray, FloatArray
-from shapelex._validation import as_numeric_array, check_flag, check_names, check_weights
-from shapelex.exceptions import (
-    CodesError,
-    NonFiniteError,
-    ParameterError,
-    ParameterTypeError,
-    PreparationError,
-    PreparationWarning,
-)
+from shapelex._validation import as_numeric_array, check_flag, check_names, check_weights, refuse_removed
+from shapelex.exceptions import CodesError, NonFiniteError, ParameterError, PreparationError, PreparationWarning
 from shapelex.files.model_file import save_estimator
 from shapelex.files.schema import Schema
 from shapelex.geometry import register
@@ -82,8 +75,7 @@ class NamedParameters(BaseEstimator):  # type: ignore[misc]
 
     def __new__(cls, *_: Any, **parameters: Any) -> Any:
         """Check the names of the parameters."""
-        for name in parameters.keys() & cls._removed_parameters.keys():
-            raise ParameterTypeError(f"{name} was removed: {cls._removed_parameters[name]}.")
+        refuse_removed(parameters, cls._removed_parameters)
         check_names(parameters, cls._get_param_names(), cls.__name__)
         return super().__new__(cls)
 

@@ -483,7 +483,7 @@ class ShapeDictionary(DictionaryLearner):
             from shapelex.coding.dask_codes import map_rows
 
             dtype = np.empty(0, dtype=self._code_dtype(shapes)).real.dtype
-            return cast(FloatArray, map_rows(shapes, shape_errors, self._coding(), (), dtype))
+            return cast(FloatArray, map_rows(shapes, shape_errors, self._coding(), dtype))
         return shape_errors(shapes, self._coding())
 
     def realism(self, X: ArrayLike) -> FloatArray:

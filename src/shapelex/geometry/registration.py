@@ -230,12 +230,10 @@ def register(
         for rows in _row_blocks(*registered.shape):
             registered[rows] = _shift_landmarks(registered[rows], fractions[rows])
     rotation, before, after = _compare(configurations, registered, targets, space)
-    shared = targets[0] if len(targets) == 1 else None
-    given = getattr(Z, "preparation", None) or Preparation()
-    preparation = None
-    if shared is not None:
-        preparation = replace(given, mean=shared, subsample=subsample, is_recorded=True, **changeable)
-    target = targets if shared is None else shared
+    target, preparation = targets, None
+    if len(targets) == 1:
+        target, given = targets[0], getattr(Z, "preparation", None) or Preparation()
+        preparation = replace(given, mean=target, subsample=subsample, is_recorded=True, **changeable)
     moved = registered, target, shift, changes.is_reversed, changes.is_mirrored
     return Registration(*moved, rotation, before, after, n_iter, converged, preparation, space)
 

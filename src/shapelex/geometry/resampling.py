@@ -84,8 +84,7 @@ def resample_polyline(line: ComplexArray, n_points: int, closed: bool, name: str
             f"{name} has a length below {precision.tiny:.2g}, the least number of full precision in {precision.dtype}: "
             "multiply the coordinates by a large number."
         )
-    steps = np.arange(n_points) / (n_points if closed else n_points - 1)
-    at = steps * total
+    at = np.arange(n_points) / (n_points if closed else n_points - 1) * total
     points = np.empty(n_points, dtype=np.complex128)
     points.real = np.interp(at, lengths, vertices.real)
     points.imag = np.interp(at, lengths, vertices.imag)

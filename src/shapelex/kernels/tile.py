@@ -68,8 +68,7 @@ def step_tile(_, gram, basis, places, weights, state, parameters, g, b, level, c
             return builder.load(builder.gep(pointer, [at]))
 
         def row(i):
-            at = builder.mul(scalar(p_places, i), ir.Constant(index, 2 * n_tile))
-            return builder.add(b, at)
+            return builder.add(b, builder.mul(scalar(p_places, i), ir.Constant(index, 2 * n_tile)))
 
         parts = [width * v for v in range(2 * _VECTORS)]
         entry = builder.block

@@ -154,7 +154,7 @@ def _sum_on_cpu(coder: RowCoder, sum_codes: Callable[..., PassSums], block: Bloc
     parts: dict[int, PassSums] = {}
 
     def sum_part(start: int, stop: int) -> None:
-        rows, scales, _ = coder.code_part(block, coded, start, stop)
+        rows, scales = coder.code_part(block, coded, start, stop)
         part = slice(start, stop)
         parts[start] = sum_codes(coded, part, rows, scales, block.weights[part])
 

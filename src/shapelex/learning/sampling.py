@@ -42,9 +42,7 @@ class IncompleteShapes(ArrayShapes):
 
     allows_missing = True
 
-    def __init__(
-        self, configurations: ComplexArray, space: Space, weights: FloatArray | None = None, name: str = "X"
-    ) -> None:
+    def __init__(self, configurations: ComplexArray, space: Space, weights: FloatArray | None, name: str) -> None:
         super().__init__(configurations, space, weights, name)
         _, completed, present = incomplete_mean(self, "full", weights)
         self.configurations = np.where(present, configurations, np.nan).astype(self.dtype, copy=False)

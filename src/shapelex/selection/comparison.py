@@ -95,8 +95,7 @@ class Comparison(TidyTable):
         """Return errors averaged over folds, one row per method and one column per sparsity."""
         table = self.to_dataframe()
         measured = table[table["split"] == split]
-        errors = measured.pivot_table("rmse", "method", "n_nonzero")
-        return errors.loc[measured["method"].unique()]
+        return measured.pivot_table("rmse", "method", "n_nonzero").loc[measured["method"].unique()]
 
     def __str__(self) -> str:
         what = "RMSE" if self.measure == "loss" else "RMS full distance"
@@ -241,8 +240,7 @@ def compare(
             split = "train" if fold < 0 else "held out"
             yield comparison.add(method, sparsity, split, fold, rmse, time.perf_counter() - start)
 
-    n_total = len(folds) * len(estimators) * len(sparsities)
-    collect(measurements(), n_total, callback, "compare")
+    collect(measurements(), len(folds) * len(estimators) * len(sparsities), callback, "compare")
     return comparison
 
 

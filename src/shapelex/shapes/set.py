@@ -351,8 +351,7 @@ class ShapeSet:
         check_names(changes, _ARGUMENTS, "ShapeSet.replace")
         if changes.get("space", self.space) != self.space:
             changes.setdefault("preparation", _NOT_PREPARED)
-        sources = self.columns.sources
-        kept = {name: self.__dict__.get(name, sources.get(name)) for name in _ARGUMENTS}
+        kept = {name: self.__dict__.get(name, self.columns.sources.get(name)) for name in _ARGUMENTS}
         kept["metadata"] = self.columns.metadata.sources
         made = ShapeSet(**{**kept, **changes, "ids": changes.get("ids")})
         return made if "ids" in changes else made._with_any_ids(kept["ids"])
@@ -363,19 +362,15 @@ class ShapeSet:
         return self._with(columns=Columns({**self.columns.sources, **columns.sources}))
 
     def _with_unique_ids(self) -> "ShapeSet":
-        """Return the set with numbers after ids that repeat; those in a file are not read for this."""
+        """Return the set with numbers after ids that repeat, and a column of those given; ids in files are not read."""
         source = self.columns.sources["ids"]
         given = source.tolist() if isinstance(source, np.ndarray) else []
         if len(set(given)) == len(given):
             return self
         unique, notes = unique_ids(given)
-        return self._with_ids(unique)._with(notes=tuple(dict.fromkeys([*self.notes, *notes])))
-
-    def _with_ids(self, ids: Sequence[str]) -> "ShapeSet":
-        """Return the set with other ids; a column has those that were given."""
-        sources = {**self.columns.sources, "ids": read_only(np.array(ids, dtype=np.str_))}
+        sources = {**self.columns.sources, "ids": read_only(np.array(unique, dtype=np.str_))}
         sources.setdefault(f"{METADATA}{GIVEN_ID}", self.ids)
-        return self._with(columns=Columns(sources))
+        return self._with(columns=Columns(sources), notes=tuple(dict.fromkeys([*self.notes, *notes])))
 
     def _with(self, **parts: Any) -> "ShapeSet":
         """Return a set with other parts, which are known to fit."""

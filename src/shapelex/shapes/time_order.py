@@ -55,8 +55,7 @@ class TimeOrder:
 
     def switch_costs(self, switch_cost: float) -> FloatArray:
         """Return the cost of a change before each entry of `order`: `switch_cost`, divided by the length of a gap."""
-        steps = np.maximum(self.steps, 1)
-        return np.where(self.steps > 0, switch_cost / steps, 0.0)
+        return np.where(self.steps > 0, switch_cost / np.maximum(self.steps, 1), 0.0)
 
     def blocks(self, shapes: Shapes, n_rows: int) -> Iterator[tuple[IntArray, Block]]:
         """Yield the shapes in the order of time, with their row numbers."""

@@ -257,9 +257,7 @@ class Space(ABC):
         solution = solve_triangular(self._factor.astype(rows.dtype), rows.T, lower=False, check_finite=False)
         return np.ascontiguousarray(solution.T)
 
-    def scaled_parts(
-        self, configurations: ComplexArray, name: str = "Z", first_row: int = 0
-    ) -> tuple[ComplexArray, FloatArray]:
+    def scaled_parts(self, configurations: ComplexArray, name: str, first_row: int) -> tuple[ComplexArray, FloatArray]:
         """Return configurations and factors whose products are pre-shapes, up to translation.
 
         The configurations are those given, not copied, where plain arithmetic gives their norms: rows that lie far from

@@ -250,8 +250,7 @@ class HermiteSpline(PointSpace):
             end = (start + 1) % self.n_points
             indices = np.array([start, self.n_points + start, end, self.n_points + end])
             np.add.at(integrals, (indices[:, None], indices), _INTERVAL_GRAM)
-        gram: FloatArray = integrals / (420 * self.n_intervals)
-        return read_only(gram)
+        return read_only(integrals / (420 * self.n_intervals))
 
     def basis(self, t: ArrayLike) -> FloatArray:
         """Evaluate the basis functions.

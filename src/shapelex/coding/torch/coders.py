@@ -11,18 +11,10 @@ from math import comb
 import torch
 from torch import Tensor
 
+from shapelex.kernels.torch import pursuit
 from shapelex.kernels.torch.exact import SUPPORTS_AT_ONCE, best_supports, prepare_supports
 from shapelex.kernels.torch.fused import fused_exact, fused_polish, fused_pursuit
-from shapelex.kernels.torch.pursuit import (
-    Block,
-    Problem,
-    beam_search,
-    polish,
-    pursue,
-    refine_weights,
-    solve_support,
-    squared_errors,
-)
+from shapelex.kernels.torch.pursuit import Block, Problem, squared_errors
 
 
 class _Pursuit:
@@ -32,7 +24,7 @@ class _Pursuit:
         self, problem: Problem, size: int, *, by_correlation: bool = False, is_among_supports: bool = False
     ) -> None:
         self._problem = problem
-        self._pursue = partial(pursue, problem=problem, size=size, by_correlation=by_correlation)
+        self._pursue = partial(pursuit.pursue, problem=problem, size=size, by_correlation=by_correlation)
         n_candidates = size if is_among_supports else 0
         self._fused = fused_pursuit(problem, size, by_correlation=by_correlation, n_candidates=n_candidates)
         self.values_per_row = 2 * size * len(problem.atoms) if self._fused is None else 0
@@ -42,7 +34,7 @@ class _Pursuit:
         if self._fused is None:
             return self._pursue(block, candidates=candidates)
         support, coefs, lowest, left = self._fused(block, None if candidates is None else candidates.int())
-        coefs = refine_weights(block, self._problem, support, coefs, lowest)
+        coefs = pursuit.refine_weights(block, self._problem, support, coefs, lowest)
         if self._problem.has_target:
             # Within rounding of the target the true residual decides.
             unsure = torch.nonzero(lowest < 0)[:, 0]
@@ -63,8 +55,8 @@ class SearchCoder:
             self._search = partial(_code_to_target, problem=problem, code_size=code_size)
             self.values_per_row = _beam_values(problem)
         else:
-            pursuit = _Pursuit(problem, problem.n_nonzero, by_correlation=method == "omp")
-            self._search, self.values_per_row = pursuit, pursuit.values_per_row
+            pursue = _Pursuit(problem, problem.n_nonzero, by_correlation=method == "omp")
+            self._search, self.values_per_row = pursue, pursue.values_per_row
         if problem.polishes:
             self._fused_polish = fused_polish(problem)
             self._pursue_among = _Pursuit(problem, problem.n_nonzero, is_among_supports=True)
@@ -88,7 +80,7 @@ class SearchCoder:
     def _improve(self, block: Block, support: Tensor, coefs: Tensor) -> tuple[Tensor, Tensor]:
         """Return codes that exchanges of atoms improve, and the given ones where they do not."""
         fused = self._fused_polish
-        polished = polish(block, self._problem, support) if fused is None else fused(block, support)[1]
+        polished = pursuit.polish(block, self._problem, support) if fused is None else fused(block, support)[1]
         changed = torch.nonzero((polished != support).any(dim=1))[:, 0]
         if len(changed):
             part = block[changed]
@@ -100,8 +92,8 @@ class SearchCoder:
 
 def _code_by_beam(block: Block, size: int, problem: Problem) -> tuple[Tensor, Tensor]:
     """Return supports of at most `size` atoms, and weights, whatever the target."""
-    support = beam_search(block, problem, size)
-    return support, solve_support(block, problem, support)
+    support = pursuit.beam_search(block, problem, size)
+    return support, pursuit.solve_support(block, problem, support)
 
 
 def _beam_values(problem: Problem) -> int:
@@ -155,7 +147,7 @@ class ExactCoder:
             suspects = suspects[errors <= limits.unsure * part.norms2]
         if len(suspects):
             part, found = block[suspects], (support[suspects], coefs[suspects])
-            pursued, weights, _ = pursue(part, self._without_target, size)
+            pursued, weights, _ = pursuit.pursue(part, self._without_target, size)
             support[suspects], coefs[suspects] = _better_codes(part, self._problem, found, (pursued, weights), 0)
         if self._has_beam:
             found = _code_by_beam(block, size, self._problem)

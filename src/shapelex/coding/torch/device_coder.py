@@ -115,14 +115,12 @@ class DeviceCoder(DictionaryCoder):
         from shapelex.kernels.torch.pursuit import Problem
 
         super().__init__(coding, "torch", dtype)
-        gram = self.gram[:, 0, : self.n_atoms] + 1j * self.gram[:, 1, : self.n_atoms]
+        gram = self.to_device(self.gram[:, 0, : self.n_atoms] + 1j * self.gram[:, 1, : self.n_atoms])
         self._factors = None if self.factors is None else self.to_device(self.factors.astype(self.dtype)).real
         self._atoms = self.to_device(self.unit_atoms)
         limits = Limits(*map(float, self.limits))
         search = self.search
-        problem = Problem(
-            self._atoms, self.to_device(gram), limits, self.n_nonzero, search.width, coding.path, search.polishes
-        )
+        problem = Problem(self._atoms, gram, limits, self.n_nonzero, search.width, coding.path, search.polishes)
         self._coder = self.implementation(problem)
 
     def to_device(self, rows: ComplexArray) -> "Tensor":

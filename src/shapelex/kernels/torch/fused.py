@@ -27,11 +27,10 @@ _MOST_STATIC_BYTES = 48 * 1024
 
 _MOST_THREADS = 1024
 _BLOCK_THREADS = 128
-# Of a multiprocessor of recent GPUs: registers, bytes of shared memory for all blocks and for one, and what a block
-# needs beside its own. On other GPUs the choices that follow from them are slower, or do not compile.
+# Of a multiprocessor of recent GPUs: registers, bytes of shared memory for all blocks, and what a block needs besides
+# its own. On other GPUs the choices that follow from them are slower, or do not compile.
 _ALL_REGISTERS = 65536
 _ALL_SHARED_BYTES = 228 * 1024
-_MOST_SHARED_BYTES = 227 * 1024
 _BLOCK_BYTES = 1024
 _MOST_REGISTERS = 255
 # Every thread of a small dictionary holds the whole triangular factor.

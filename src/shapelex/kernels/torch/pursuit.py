@@ -130,8 +130,7 @@ def _solve_factor(factor: Tensor, correlations: Tensor, support: Tensor) -> Tens
     """Solve the normal equations of every support by a Cholesky factor; 0 where the support is padded."""
     used = support >= 0
     right = correlations.gather(1, support.clamp_min(0).long()) * used
-    solved: Tensor = torch.cholesky_solve(right[..., None], factor)[..., 0] * used
-    return solved
+    return torch.cholesky_solve(right[..., None], factor)[..., 0] * used
 
 
 def _first_largest(scores: Tensor) -> tuple[Tensor, Tensor]:
