@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shapelex.cli.errors import CommandError
 
 if TYPE_CHECKING:
-    from shapelex._typing import BoolArray, ComplexArray
+    from shapelex._typing import BoolArray
     from shapelex.shapes import ShapeSet
 
 _NAMED = 5
@@ -128,15 +128,13 @@ def read_exclusion(path: Path) -> Exclusion:
 
 def select_shapes(shapes: Any, keeps: "Callable[[ShapeSet], BoolArray]") -> Any:
     """Return the shapes of a set that a function wants; a stored one is read into memory, parts on disk stay there."""
-    import numpy as np
+    from shapelex.io.parts import change_blocks
 
-    from shapelex.io.parts import AssembledShapes
-
-    if isinstance(shapes, AssembledShapes):
-        shapes.select(keeps)
+    kept = [keeps(block) for block in shapes.blocks()]
+    if all(part.all() for part in kept):
         return shapes
-    is_kept = np.concatenate([keeps(block) for block in shapes.blocks()])
-    return shapes if is_kept.all() else shapes[is_kept]
+    parts = iter(kept)
+    return change_blocks(shapes, lambda block: block[next(parts)])
 
 
 def exclude_shapes(shapes: Any, exclusion: Exclusion) -> Any:
@@ -153,7 +151,7 @@ def flip_shapes(shapes: Any, chosen: Exclusion) -> Any:
     import numpy as np
 
     from shapelex.checks.remedies import flipped_set, mirror_images
-    from shapelex.io.parts import AssembledShapes
+    from shapelex.io.parts import change_blocks
 
     # A set in memory is one block, too.
     wanted = [(~chosen.keeps(block), block.ids) for block in shapes.blocks()]
@@ -162,17 +160,13 @@ def flip_shapes(shapes: Any, chosen: Exclusion) -> Any:
         raise CommandError(f"--flip {chosen.path} names no shape of these.")
     places = iter(wanted)
 
-    def change(rows: "ComplexArray") -> "ComplexArray":
+    def change(block: "ShapeSet") -> "ShapeSet":
         is_wanted, _ = next(places)
-        rows = np.array(rows)
-        rows[is_wanted] = mirror_images(rows[is_wanted], shapes.space)
-        return rows
+        rows = np.array(block.configurations)
+        rows[is_wanted] = mirror_images(rows[is_wanted], block.space)
+        return block.replace(configurations=rows)
 
-    if isinstance(shapes, AssembledShapes):
-        shapes.replace_rows(change)
-    else:
-        shapes = shapes.replace(configurations=np.concatenate([change(one.configurations) for one in shapes.blocks()]))
-    flipped = flipped_set(shapes, ids)
+    flipped = flipped_set(change_blocks(shapes, change), ids)
     if chosen.unmatched:
         note = f"entries of --flip that fit no shape: {', '.join(map(repr, chosen.unmatched[:_NAMED]))}"
         flipped = flipped.replace(notes=(*flipped.notes, note))
