@@ -117,25 +117,7 @@ def _write_set(shapes: ShapeSet, target: Path, known: Format, options: dict[str,
 
 
 def find_writable(path: Path, name: str | None = None) -> Format:
-    """Return the format that a path is written in.
-
-    Parameters
-    ----------
-    path : Path
-        Where to.
-    name : str, optional
-        Name of the format; by default the path tells it.
-
-    Returns
-    -------
-    Format
-        One that can be written.
-
-    Raises
-    ------
-    ShapeFileError
-        If there is none.
-    """
+    """Return the format to write in: the one named, else by the end of the path; refuse one that is only read."""
     if name is not None:
         check_choice(name, FORMATS, "format")
         known = FORMATS[name]
