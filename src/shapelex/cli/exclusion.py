@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shapelex.cli.errors import CommandError
 
@@ -126,7 +126,7 @@ def read_exclusion(path: Path) -> Exclusion:
     return Exclusion(path, [entry for entry in entries if entry])
 
 
-def select_shapes(shapes: Any, keeps: "Callable[[ShapeSet], BoolArray]") -> Any:
+def select_shapes(shapes: "ShapeSet", keeps: "Callable[[ShapeSet], BoolArray]") -> "ShapeSet":
     """Return the shapes of a set that a function wants; a stored one is read into memory, parts on disk stay there."""
     from shapelex.io.parts import change_blocks
 
@@ -137,16 +137,16 @@ def select_shapes(shapes: Any, keeps: "Callable[[ShapeSet], BoolArray]") -> Any:
     return change_blocks(shapes, lambda block: block[next(parts)])
 
 
-def exclude_shapes(shapes: Any, exclusion: Exclusion) -> Any:
+def exclude_shapes(shapes: "ShapeSet", exclusion: Exclusion) -> "ShapeSet":
     """Return a set without the shapes of a list."""
-    n_all = shapes.shape[0]
+    n_all = len(shapes)
     shapes = select_shapes(shapes, exclusion.keeps)
-    if not shapes.shape[0]:
+    if not len(shapes):
         raise CommandError(f"{exclusion.path} excludes all {n_all} shapes: none is left.")
     return shapes.replace(notes=(*shapes.notes, exclusion.note(n_all)))
 
 
-def flip_shapes(shapes: Any, chosen: Exclusion) -> Any:
+def flip_shapes(shapes: "ShapeSet", chosen: Exclusion) -> "ShapeSet":
     """Return a set in which the shapes of a list are mirrored; parts on disk stay there."""
     import numpy as np
 

@@ -251,8 +251,8 @@ def say_units(run: "Run", shapes: "ShapeSet", option: str | None) -> "Units | No
     return units
 
 
-def with_unit(shapes: Any, option: str | None) -> Any:
-    """Return a set, or one that is being read, with the unit that the option names."""
+def with_unit(shapes: "ShapeSet", option: str | None) -> "ShapeSet":
+    """Return a set with the unit that the option names."""
     return shapes if option is None else shapes.replace(roles={**shapes.roles, "unit": unit_of(option)})
 
 
