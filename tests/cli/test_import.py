@@ -190,6 +190,18 @@ def test_import_piece_by_piece_leaves_out_the_same(files, everything_is_large, n
     assert len(sx.read(name)) == 20
 
 
+@pytest.mark.parametrize("name", ["kept.npz", "kept.zarr"])
+def test_import_piece_by_piece_leaves_out_and_mirrors_the_same(files, everything_is_large, name):
+    Path("flip.csv").write_text("id\ntwo/cell 3\ntwo/cell 19\n")
+    excluded = write_list("file,id\none.npz,\n,two/cell 7\n")
+    lines_of(run("import", "parts", "-o", name, "--exclude", excluded, "--flip", "flip.csv"))
+    found, whole = sx.read(name), sx.read("parts")
+    kept = whole[[not one.startswith("one/") and one != "two/cell 7" for one in whole.ids.tolist()]]
+    assert found.equals(sx.flip(kept, ["two/cell 3", "two/cell 19"]))
+    excluded = write_list("file\none.npz\ntwo.npz\n")
+    refused(f"import parts -o none.npz --exclude {excluded}", "excludes all 40 shapes: none is left")
+
+
 @pytest.mark.parametrize("is_large", [False, True])
 def test_learn_learns_from_the_others(folder, shapes, is_large, request):
     if is_large:

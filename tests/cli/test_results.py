@@ -303,7 +303,7 @@ def test_the_way_from_files_to_codes_without_the_set_in_memory(tables, everythin
 
 
 @pytest.mark.parametrize("out", ["pieces.npz", "pieces.zarr"])
-@pytest.mark.parametrize("step", ["shapelex.io.parts.SetBuilder.finish", "shapelex.io.parts.AssembledShapes.blocks"])
+@pytest.mark.parametrize("step", ["shapelex.io.parts.SetBuilder.finish", "shapelex.shapes.ShapeSet.blocks"])
 def test_an_interrupted_import_leaves_nothing(tables, everything_is_large, monkeypatch, out, step):
     def interrupt(*_, **__):
         raise KeyboardInterrupt

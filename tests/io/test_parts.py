@@ -14,7 +14,6 @@ import shapelex as sx
 from shapelex.exceptions import ShapeFileError
 from shapelex.io import parts as parts_module
 from shapelex.io import stored_shapes
-from shapelex.io.parts import AssembledShapes
 from shapelex.io.read import read_to, sum_up
 from shapelex.io.records import Remark
 from shapelex.io.registry import FORMATS
@@ -38,7 +37,7 @@ def read_parts(paths, folder, **options):
 def spooled(paths, folder, **options):
     """Read a set piece by piece, and put the pieces together."""
     found = read_parts(paths, folder / "spool", limit=0, **options)
-    assert isinstance(found, AssembledShapes)
+    assert not found.in_memory
     blocks = list(found.blocks())
     assert found.shape == (sum(map(len, blocks)), found.space.n_coordinates)
     whole = join_blocks(blocks)
@@ -241,9 +240,9 @@ def test_memory_stays_flat(tmp_path, monkeypatch):
 
 def test_the_limit_is_that_of_what_shapes_become(tmp_path):
     (tmp_path / "a.tps").write_text(tps(4) * 20)
-    assert isinstance(read_parts(tmp_path / "a.tps", tmp_path / "one", limit=40_000), sx.ShapeSet)
+    assert read_parts(tmp_path / "a.tps", tmp_path / "one", limit=40_000).in_memory
     found = read_parts(tmp_path / "a.tps", tmp_path / "two", limit=40_000, n_points=500)
-    assert isinstance(found, AssembledShapes)
+    assert not found.in_memory
 
 
 @pytest.mark.parametrize("n_records", [1, 3, 1000])

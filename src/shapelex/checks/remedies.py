@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -55,11 +54,10 @@ def flip(shapes: ShapeSet, ids: Sequence[str] | ArrayLike) -> ShapeSet:
     rows = np.flatnonzero(np.isin(shapes.ids, wanted))
     configurations = np.array(shapes.configurations)
     configurations[rows] = mirror_images(configurations[rows], shapes.space)
-    flipped: ShapeSet = flipped_set(shapes.replace(configurations=configurations), shapes.ids[rows].tolist())
-    return flipped
+    return flipped_set(shapes.replace(configurations=configurations), shapes.ids[rows].tolist())
 
 
-def flipped_set(shapes: Any, ids: Sequence[str]) -> Any:
+def flipped_set(shapes: ShapeSet, ids: Sequence[str]) -> ShapeSet:
     """Return a set, of which some shapes were mirrored, with a note that says so; it is no longer registered."""
     named = ", ".join(ids[:_NAMED]) + (f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else "")
     note = f"{len(ids)} shape{'s' if len(ids) != 1 else ''} mirrored: {named}"

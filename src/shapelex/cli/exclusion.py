@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shapelex.cli.errors import CommandError
 
 if TYPE_CHECKING:
-    from shapelex._typing import BoolArray, ComplexArray
+    from shapelex._typing import BoolArray
     from shapelex.shapes import ShapeSet
 
 _NAMED = 5
@@ -126,34 +126,32 @@ def read_exclusion(path: Path) -> Exclusion:
     return Exclusion(path, [entry for entry in entries if entry])
 
 
-def select_shapes(shapes: Any, keeps: "Callable[[ShapeSet], BoolArray]") -> Any:
+def select_shapes(shapes: "ShapeSet", keeps: "Callable[[ShapeSet], BoolArray]") -> "ShapeSet":
     """Return the shapes of a set that a function wants; a stored one is read into memory, parts on disk stay there."""
-    import numpy as np
+    from shapelex.io.parts import change_blocks
 
-    from shapelex.io.parts import AssembledShapes
-
-    if isinstance(shapes, AssembledShapes):
-        shapes.select(keeps)
+    kept = [keeps(block) for block in shapes.blocks()]
+    if all(part.all() for part in kept):
         return shapes
-    is_kept = np.concatenate([keeps(block) for block in shapes.blocks()])
-    return shapes if is_kept.all() else shapes[is_kept]
+    parts = iter(kept)
+    return change_blocks(shapes, lambda block: block[next(parts)])
 
 
-def exclude_shapes(shapes: Any, exclusion: Exclusion) -> Any:
+def exclude_shapes(shapes: "ShapeSet", exclusion: Exclusion) -> "ShapeSet":
     """Return a set without the shapes of a list."""
-    n_all = shapes.shape[0]
+    n_all = len(shapes)
     shapes = select_shapes(shapes, exclusion.keeps)
-    if not shapes.shape[0]:
+    if not len(shapes):
         raise CommandError(f"{exclusion.path} excludes all {n_all} shapes: none is left.")
     return shapes.replace(notes=(*shapes.notes, exclusion.note(n_all)))
 
 
-def flip_shapes(shapes: Any, chosen: Exclusion) -> Any:
+def flip_shapes(shapes: "ShapeSet", chosen: Exclusion) -> "ShapeSet":
     """Return a set in which the shapes of a list are mirrored; parts on disk stay there."""
     import numpy as np
 
     from shapelex.checks.remedies import flipped_set, mirror_images
-    from shapelex.io.parts import AssembledShapes
+    from shapelex.io.parts import change_blocks
 
     # A set in memory is one block, too.
     wanted = [(~chosen.keeps(block), block.ids) for block in shapes.blocks()]
@@ -162,17 +160,13 @@ def flip_shapes(shapes: Any, chosen: Exclusion) -> Any:
         raise CommandError(f"--flip {chosen.path} names no shape of these.")
     places = iter(wanted)
 
-    def change(rows: "ComplexArray") -> "ComplexArray":
+    def change(block: "ShapeSet") -> "ShapeSet":
         is_wanted, _ = next(places)
-        rows = np.array(rows)
-        rows[is_wanted] = mirror_images(rows[is_wanted], shapes.space)
-        return rows
+        rows = np.array(block.configurations)
+        rows[is_wanted] = mirror_images(rows[is_wanted], block.space)
+        return block.replace(configurations=rows)
 
-    if isinstance(shapes, AssembledShapes):
-        shapes.replace_rows(change)
-    else:
-        shapes = shapes.replace(configurations=np.concatenate([change(one.configurations) for one in shapes.blocks()]))
-    flipped = flipped_set(shapes, ids)
+    flipped = flipped_set(change_blocks(shapes, change), ids)
     if chosen.unmatched:
         note = f"entries of --flip that fit no shape: {', '.join(map(repr, chosen.unmatched[:_NAMED]))}"
         flipped = flipped.replace(notes=(*flipped.notes, note))

@@ -130,7 +130,7 @@ def import_shapes(
         lists = [one for one in (exclude, flip) if one is not None and one.exists()]
         run.make_record(random_state, *inputs, like, join, *lists)
         run.write_shapes(out, shapes)
-        checked = shapes if isinstance(shapes, sx.ShapeSet) else sx.open_shapes(run.outputs.place(out))
+        checked = shapes if shapes.in_memory else sx.open_shapes(run.outputs.place(out))
         summary = Summary(checked)
     run.say(str(summary))
     with run.progress("checking"):

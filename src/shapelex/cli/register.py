@@ -9,9 +9,8 @@ from shapelex.cli.run import Run
 from shapelex.cli.shapes import assembled_shapes, is_registered, open_if_large, read_shapes, refuse_incomplete
 
 if TYPE_CHECKING:
-    from shapelex._typing import ComplexArray
     from shapelex.geometry import Registration
-    from shapelex.io.parts import AssembledShapes
+    from shapelex.shapes import ShapeSet
     from shapelex.shapes.preparation import Preparation
 
 # Shapes that the mean of a large set is found from.
@@ -49,15 +48,13 @@ def register(
     reflection : Mirror shapes where this brings them closer to the mean.
     like : Register to the mean of the set in this file, with the same options.
     """
-    from shapelex.shapes import ShapeSet
-
     model_set: Any = None if like is None else open_if_large(run, like) or read_shapes(run, like)
     is_told = reflection or not (start and direction)
     advice = "registers as the set in that file was: --no-start, --no-direction and --reflection are not needed."
     refuse(is_told and model_set is not None and is_registered(model_set), "--like", advice)
     run.make_record(random_state, shapes, like)
     with assembled_shapes(run, [shapes], out, missing="allow") as found:
-        if isinstance(found, ShapeSet):
+        if found.in_memory:
             refuse_incomplete(found, shapes, "incomplete outlines cannot be registered")
         registered, changes = register_shapes(
             run, found, model_set, reflection, random_state, start=start, direction=direction
@@ -94,7 +91,7 @@ def register_shapes(
             "random_state": seed,
         }
     with run.progress("registering") as tell:
-        if not isinstance(shapes, sx.ShapeSet):
+        if not shapes.in_memory:
             return _register_parts(shapes, options, tell)
         is_series = shapes.sequence is not None and bool((shapes.sequence != -1).any())
         if is_series and options["start"] == shapes.closed and not options.get("subsample") and (start or to is None):
@@ -127,19 +124,19 @@ def _changes(totals: Any) -> dict[str, Any]:
             "distance_before": before, "distance_after": after}  # fmt: skip
 
 
-def _register_parts(
-    shapes: "AssembledShapes", options: dict[str, Any], tell: Any
-) -> "tuple[AssembledShapes, dict[str, Any]]":
+def _register_parts(shapes: "ShapeSet", options: dict[str, Any], tell: Any) -> "tuple[ShapeSet, dict[str, Any]]":
     import numpy as np
 
     import shapelex as sx
+    from shapelex.io.parts import change_blocks
 
-    n_shapes = shapes.shape[0]
+    n_shapes = len(shapes)
     what = "a given mean"
     if isinstance(options["to"], str):
         step = -(-n_shapes // _MEAN_SHAPES)
         chosen, start = [], 0
-        for rows in shapes.row_blocks():
+        for block in shapes.blocks():
+            rows = block.configurations
             chosen.append(rows[-start % step :: step])
             start += len(rows)
             shapes.space.whitened_preshapes(rows, "the set", first_row=start - len(rows))
@@ -149,17 +146,18 @@ def _register_parts(
     totals = np.zeros(6)
     preparation: Preparation | None = None
 
-    def change(rows: "ComplexArray") -> "ComplexArray":
+    def change(block: "ShapeSet") -> "ShapeSet":
         nonlocal preparation
+        rows = block.configurations
         # Refuses bad shapes by their numbers in the whole set.
         shapes.space.whitened_preshapes(rows, "the set", first_row=int(totals[0]))
         found = sx.register(rows, shapes.space, **options)
         totals[:] += _count(found)
         preparation = found.preparation
         tell(totals[0] / n_shapes, "")
-        return found.configurations
+        return block.replace(configurations=found.configurations)
 
-    shapes.replace_rows(change)
+    registered = change_blocks(shapes, change)
     assert preparation is not None
     resampling = None if shapes.preparation is None else shapes.preparation.resampling
     changes = _changes(totals)
@@ -171,4 +169,4 @@ def _register_parts(
     if "sequence" in shapes.column_types:
         note += " Each was registered by itself, since the set is large: along time, heads and tails may swap."
     preparation = replace(preparation, resampling=resampling)
-    return shapes.replace(preparation=preparation, notes=(*shapes.notes, note)), changes
+    return registered.replace(preparation=preparation, notes=(*shapes.notes, note)), changes

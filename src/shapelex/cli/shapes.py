@@ -15,7 +15,6 @@ from shapelex.exceptions import CoordinateCountError, ModelFileError, Preparatio
 if TYPE_CHECKING:
     from shapelex.cli.run import Run
     from shapelex.estimators import ShapeDictionary
-    from shapelex.io.parts import AssembledShapes
     from shapelex.shapes import ShapeSet
     from shapelex.shapes.study import Units
     from shapelex.spaces import Space
@@ -252,8 +251,8 @@ def say_units(run: "Run", shapes: "ShapeSet", option: str | None) -> "Units | No
     return units
 
 
-def with_unit(shapes: Any, option: str | None) -> Any:
-    """Return a set, or one that is being read, with the unit that the option names."""
+def with_unit(shapes: "ShapeSet", option: str | None) -> "ShapeSet":
+    """Return a set with the unit that the option names."""
     return shapes if option is None else shapes.replace(roles={**shapes.roles, "unit": unit_of(option)})
 
 
@@ -346,9 +345,7 @@ def open_if_large(run: "Run", path: str) -> "ShapeSet | None":
 
 
 @contextmanager
-def assembled_shapes(
-    run: "Run", paths: Sequence[str], out: Path, **options: Any
-) -> "Iterator[ShapeSet | AssembledShapes]":
+def assembled_shapes(run: "Run", paths: Sequence[str], out: Path, **options: Any) -> "Iterator[ShapeSet]":
     """Read shapes that may be more than memory holds; what does not fit waits beside the file that is made of them."""
     from shapelex.files.atomic import work_folder
     from shapelex.io.read import read_to

@@ -5,18 +5,18 @@ and what becomes of missing landmarks. Whether the parts of a set are in memory 
 """
 
 import logging
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from shapelex._messages import format_option, parameter
-from shapelex._typing import BoolArray, ComplexArray, IntArray
+from shapelex._typing import ComplexArray, IntArray
 from shapelex.exceptions import ShapeFileError, ShapelexError
 from shapelex.geometry.resampling import resample_polyline
 from shapelex.io.names import tell_apart
@@ -25,6 +25,8 @@ from shapelex.shapes import ShapeSet
 from shapelex.shapes.columns import ABSENT, METADATA, Column, ColumnKind, SeriesNumbers, cast_column, column_from_values
 from shapelex.shapes.identity import GIVEN_ID, UniqueIds, hashes_of, id_in_file
 from shapelex.shapes.preparation import Preparation, join_preparations
+from shapelex.shapes.set import join_blocks
+from shapelex.shapes.storage import FileShapes, read_pieces
 from shapelex.shapes.study import join_roles
 from shapelex.spaces import Landmarks, Space
 
@@ -51,7 +53,10 @@ _FREE_CELLS = 20_000_000
 _MOST_SWELLING = 20
 
 Where: TypeAlias = Callable[[int], str]
-Held: TypeAlias = tuple[ComplexArray, dict[str, Column]]
+Held: TypeAlias = dict[str, Column]
+
+CONFIGURATIONS = "configurations"
+"""Name of the array of a part that is no column."""
 
 
 @dataclass(frozen=True)
@@ -375,7 +380,7 @@ class Plan:
 
 
 class Parts:
-    """The configurations and columns of the parts of a set in order.
+    """The parts of a set in order, each as its arrays by name.
 
     Parameters
     ----------
@@ -388,6 +393,8 @@ class Parts:
     def __init__(self, folder: Path | None = None, limit: int = 0) -> None:
         self.folder, self._limit = folder, limit
         self._parts: list[Held | Path] = []
+        # Names of the arrays of each part, and its number of shapes.
+        self._layouts: list[tuple[list[str], int]] = []
         self._n_bytes = 0
 
     @property
@@ -395,42 +402,132 @@ class Parts:
         """Whether the parts are in files."""
         return bool(self._parts) and isinstance(self._parts[0], Path)
 
+    @property
+    def bounds(self) -> list[int]:
+        """First shapes of all parts, and the number of shapes."""
+        return [0, *accumulate(n_shapes for _, n_shapes in self._layouts)]
+
     def __len__(self) -> int:
         return len(self._parts)
 
-    def __iter__(self) -> Iterator[Held]:
-        for part in self._parts:
-            if isinstance(part, Path):
-                with np.load(part) as stored:
-                    rows, names, *columns = (stored[name] for name in stored.files)
-                yield rows, dict(zip(names.tolist(), columns, strict=True))
-            else:
-                yield part
+    def __getitem__(self, place: int) -> Held:
+        return {name: self.read(place, name) for name in self._layouts[place][0]}
+
+    def read(self, place: int, name: str) -> Any:
+        """Return an array of a part; None where it has none of this name."""
+        part, names = self._parts[place], self._layouts[place][0]
+        if name not in names:
+            return None
+        if not isinstance(part, Path):
+            return part[name]
+        with np.load(part) as stored:
+            return stored[f"arr_{names.index(name)}"]
 
     def append(self, part: Held) -> None:
         """Add a part."""
+        rows = part[CONFIGURATIONS]
         self._parts.append(part)
-        self._n_bytes += part[0].nbytes + _SHAPE_BYTES * len(part[0])
+        self._layouts.append((list(part), len(rows)))
+        self._n_bytes += rows.nbytes + _SHAPE_BYTES * len(rows)
         if self.folder is not None and self._n_bytes > self._limit:
             if not isinstance(self._parts[0], Path):
                 logger.info("more than %d bytes of shapes: going on in %s", self._limit, self.folder)
             for place, one in enumerate(self._parts):
                 if not isinstance(one, Path):
-                    self._parts[place] = self._stored(one, place)
+                    self._parts[place] = _store(one, self.folder / f"{place}.npz")
 
     def __setitem__(self, place: int, part: Held) -> None:
-        self._parts[place] = self._stored(part, place) if self.on_disk else part
-
-    def _stored(self, part: Held, place: int) -> Path:
-        """Write a part to its file."""
-        assert self.folder is not None
-        path = self.folder / f"{place}.npz"
-        np.savez(path, part[0], np.array(list(part[1])), *part[1].values())
-        return path
+        self._layouts[place] = list(part), len(part[CONFIGURATIONS])
+        held = self._parts[place]
+        self._parts[place] = _store(part, held) if isinstance(held, Path) else part
 
     def keep(self, places: Iterable[int]) -> None:
         """Remove all but these parts."""
-        self._parts = [self._parts[place] for place in places]
+        kept = list(places)
+        self._parts, self._layouts = [self._parts[place] for place in kept], [self._layouts[place] for place in kept]
+
+
+def _store(part: Held, path: Path) -> Path:
+    """Write a part to a file."""
+    np.savez(path, *part.values())
+    return path
+
+
+class PartArray:
+    """An array of all parts of a set, in one type; it is sliced like an array in a file."""
+
+    # Like arrays in files, it is no array of NumPy; its pieces differ in length.
+    chunks = None
+
+    def __init__(self, parts: Parts, name: str, dtype: np.dtype[Any], row_shape: tuple[int, ...] = ()) -> None:
+        self.parts, self.dtype, self._name = parts, dtype, name
+        self.bounds = parts.bounds
+        self.shape = (self.bounds[-1], *row_shape)
+
+    def __getitem__(self, rows: slice) -> np.ndarray[Any, Any]:
+        start, stop, _ = rows.indices(self.shape[0])
+        return read_pieces(self._piece_of, start, stop, np.empty((0, *self.shape[1:]), self.dtype))
+
+    def whole(self) -> np.ndarray[Any, Any]:
+        """Return all entries; those of a single part are not copied."""
+        pieces = [self._piece(place) for place in range(len(self.parts))]
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+    def _piece_of(self, row: int) -> tuple[int, np.ndarray[Any, Any]]:
+        place = bisect_right(self.bounds, row) - 1
+        return self.bounds[place], self._piece(place)
+
+    def _piece(self, place: int) -> np.ndarray[Any, Any]:
+        array, n_shapes = self.parts.read(place, self._name), self.bounds[place + 1] - self.bounds[place]
+        if self._name == CONFIGURATIONS:
+            return np.asarray(array.astype(self.dtype, copy=False))
+        return cast_column(array, self.dtype, n_shapes, ABSENT.get(self._name))
+
+
+class PartShapes(FileShapes):
+    """Configurations of the parts of a set that does not fit in memory; each part is a block."""
+
+    def stretches(self) -> list[int]:
+        """Return the bounds of the parts, each of which is read as a whole."""
+        bounds: list[int] = self.file.array.bounds
+        return bounds
+
+
+def change_blocks(shapes: ShapeSet, change: Callable[[ShapeSet], ShapeSet]) -> ShapeSet:
+    """Return the set that a function makes of the blocks of one, with the same columns.
+
+    The parts of a set that is being imported are replaced in their files, and the set that was given cannot be used any
+    more; all others are made in memory.
+    """
+    storage: Any = shapes.configurations
+    if not isinstance(storage, PartShapes):
+        return join_blocks([change(block) for block in shapes.blocks()])
+    parts, places = storage.file.array.parts, []
+    for place, block in enumerate(shapes.blocks()):
+        changed = change(block)
+        if changed is not block:
+            parts[place] = {CONFIGURATIONS: changed.configurations, **changed.columns}
+        if len(changed):
+            places.append(place)
+    if not places:
+        return join_blocks([shapes[:0]])
+    parts.keep(places)
+    told = {name: getattr(shapes, name) for name in ("missing", "notes", "provenance", "preparation", "roles")}
+    return _as_set(parts, shapes.space, shapes.dtype, shapes.column_types, told)
+
+
+def _as_set(
+    parts: Parts, space: Space, dtype: np.dtype[Any], types: Mapping[str, np.dtype[Any]], told: Mapping[str, Any]
+) -> ShapeSet:
+    """Return parts as one set, over their files where they are on disk."""
+    rows: Any = PartArray(parts, CONFIGURATIONS, dtype, (space.n_coordinates,))
+    columns: dict[str, Any] = {name: PartArray(parts, name, one) for name, one in types.items()}
+    if parts.on_disk:
+        rows = PartShapes(rows, space, "the set")
+    else:
+        rows, columns = rows.whole(), {name: column.whole() for name, column in columns.items()}
+    metadata = {name.removeprefix(METADATA): columns.pop(name) for name in types if name.startswith(METADATA)}
+    return ShapeSet(rows, space, metadata=metadata, **columns, **told)
 
 
 class SetBuilder:
@@ -504,21 +601,26 @@ class SetBuilder:
             self._series.truncate(n_series)
         self.keep()
 
-    def finish(self) -> "ShapeSet | AssembledShapes | None":
+    def finish(self) -> ShapeSet | None:
         """Return the set, once all files are read; None where there is no shape."""
         self.keep()
         self._flush()
-        if not self.plan.n_shapes:
+        plan = self.plan
+        if plan.space is None or not plan.n_shapes:
             return None
         self._make_ids_unique()
-        shapes = AssembledShapes(self.plan, self.parts, "error" if self._wanted.missing == "error" else "allow")
-        if self.parts.on_disk:
-            return shapes
-        rows, columns = zip(*shapes.cast_parts(), strict=True)
-        if len(rows) == 1:
-            return shapes.as_set(rows[0], columns[0])
-        joined = {name: np.concatenate([one[name] for one in columns]) for name in shapes.column_types}
-        return shapes.as_set(np.concatenate(rows), joined)
+        given, notes = [dict(one) for one in plan.provenances if one], list(plan.notes)
+        if plan.n_repeated_ends:
+            which = f"{plan.n_repeated_ends} closed {'shape' if plan.n_repeated_ends == 1 else 'shapes'}"
+            notes.insert(0, f"The last point of {which} repeated the first and was dropped.")
+        told = {
+            "missing": "error" if self._wanted.missing == "error" else "allow",
+            "notes": notes,
+            "provenance": given[0] if len(given) == 1 else {"parts": given} if given else {},
+            "preparation": plan.preparation,
+            "roles": plan.roles,
+        }
+        return _as_set(self.parts, plan.space, plan.dtype, plan.columns, told)
 
     def _flush(self) -> None:
         """Assemble the records that wait; first those that are kept whatever comes."""
@@ -555,11 +657,12 @@ class SetBuilder:
             return
         unique = UniqueIds(hashes, sources, list(self._names.items()))
         kinds = {"ids": ColumnKind(), f"{METADATA}{GIVEN_ID}": ColumnKind()}
-        for place, ((rows, columns), (_, own)) in enumerate(zip(self.parts, self._ids, strict=True)):
-            ids = unique.rename(columns["ids"].tolist(), own.tolist())
-            columns = {f"{METADATA}{GIVEN_ID}": columns["ids"], **columns, "ids": np.array(ids, dtype=np.str_)}
-            kinds = {name: kind.see(columns[name]) for name, kind in kinds.items()}
-            self.parts[place] = rows, columns
+        for place, (_, own) in enumerate(self._ids):
+            part = self.parts[place]
+            ids = unique.rename(part["ids"].tolist(), own.tolist())
+            part = {f"{METADATA}{GIVEN_ID}": part["ids"], **part, "ids": np.array(ids, dtype=np.str_)}
+            kinds = {name: kind.see(part[name]) for name, kind in kinds.items()}
+            self.parts[place] = part
             self._ids[place] = hashes_of(ids), own
         self.plan.kinds |= kinds
         self.plan.notes |= unique.notes
@@ -574,80 +677,4 @@ class SetBuilder:
         self._ids.append((hashes_of(part.columns["ids"].tolist()), np.array([self._numbers[path] for path in paths])))
         self._describe(part, paths)
         self.plan.admit(part, where, are_records=are_records)
-        self.parts.append((part.configurations, part.columns))
-
-
-class AssembledShapes:
-    """A set whose parts are assembled, to be gone through block by block like a `ShapeSet`."""
-
-    def __init__(self, plan: Plan, parts: Parts, missing: str) -> None:
-        assert plan.space is not None
-        self.space, self.dtype, self.column_types = plan.space, plan.dtype, plan.columns
-        self.shape = plan.n_shapes, plan.space.n_coordinates
-        self.missing, self.preparation, self.roles = missing, plan.preparation, plan.roles
-        given = [dict(one) for one in plan.provenances if one]
-        self.provenance: Mapping[str, Any] = given[0] if len(given) == 1 else {"parts": given} if given else {}
-        self.notes = tuple(plan.notes)
-        if plan.n_repeated_ends:
-            which = f"{plan.n_repeated_ends} closed {'shape' if plan.n_repeated_ends == 1 else 'shapes'}"
-            self.notes = (f"The last point of {which} repeated the first and was dropped.", *self.notes)
-        self._parts = parts
-
-    def blocks(self) -> Iterator[ShapeSet]:
-        """Yield the parts of the set in order, with all columns of the set in their types."""
-        return (self.as_set(rows, columns) for rows, columns in self.cast_parts())
-
-    def cast_parts(self) -> Iterator[Held]:
-        """Yield the configurations and columns of each part in the types of the whole set."""
-        for rows, columns in self._parts:
-            yield (
-                rows.astype(self.dtype, copy=False),
-                {
-                    name: cast_column(columns.get(name), dtype, len(rows), ABSENT.get(name))
-                    for name, dtype in self.column_types.items()
-                },
-            )
-
-    def as_set(self, rows: ComplexArray, columns: Mapping[str, Column]) -> ShapeSet:
-        """Return configurations and columns as a set with all else that is known."""
-        return ShapeSet(
-            rows,
-            self.space,
-            columns["ids"],
-            columns.get("labels"),
-            columns.get("sequence"),
-            {name.removeprefix(METADATA): columns[name] for name in columns if name.startswith(METADATA)},
-            missing=self.missing,
-            notes=self.notes,
-            provenance=self.provenance,
-            preparation=self.preparation,
-            roles=self.roles,
-        )
-
-    def replace(self, **changes: Any) -> "AssembledShapes":
-        """Return a set with other notes, provenance or preparation; its parts are the same."""
-        other = copy(self)
-        other.__dict__.update(changes)
-        return other
-
-    def row_blocks(self) -> Iterator[ComplexArray]:
-        """Yield the configurations alone."""
-        return (rows for rows, _ in self._parts)
-
-    def replace_rows(self, change: Callable[[ComplexArray], ComplexArray]) -> None:
-        """Put as many other configurations of the same space in the place of those there are."""
-        for place, (rows, columns) in enumerate(self._parts):
-            self._parts[place] = change(rows), columns
-
-    def select(self, is_wanted: Callable[[ShapeSet], BoolArray]) -> None:
-        """Keep only the shapes that a function wants, which is called for one part at a time."""
-        n_kept, places = 0, []
-        for place, (rows, columns) in enumerate(self._parts):
-            kept = is_wanted(self.as_set(rows, columns))
-            if n_wanted := int(np.count_nonzero(kept)):
-                places.append(place)
-            if 0 < n_wanted < len(rows):
-                self._parts[place] = rows[kept], {name: column[kept] for name, column in columns.items()}
-            n_kept += n_wanted
-        self._parts.keep(places)
-        self.shape = n_kept, self.shape[1]
+        self.parts.append({CONFIGURATIONS: part.configurations, **part.columns})

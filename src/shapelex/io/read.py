@@ -30,7 +30,7 @@ from shapelex.files.tables import as_text
 from shapelex.io import stored_shapes
 from shapelex.io.file_list import PathLike, PathPattern, check_not_empty, list_files
 from shapelex.io.joining import Sheet, spelling_notes
-from shapelex.io.parts import AssembledShapes, Part, Parts, SetBuilder, Wanted, check_record, conform
+from shapelex.io.parts import Part, Parts, SetBuilder, Wanted, check_record, conform
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.io.registry import DATA_FRAME, FORMATS, Format
 from shapelex.shapes import ShapeSet
@@ -154,14 +154,12 @@ def read(
     reading = open_reading(
         paths, format, space=space, n_points=n_points, closed=closed, missing=missing, on_error=on_error, **told
     )
-    shapes = reading.run(Parts(), progress)
-    assert isinstance(shapes, ShapeSet)
-    return shapes
+    return reading.run(Parts(), progress)
 
 
 def read_to(
     paths: Any, folder: Path, *, limit: int | None = None, progress: Progress | None = None, **options: Any
-) -> ShapeSet | AssembledShapes:
+) -> ShapeSet:
     """Read shapes as :func:`read` does; those that take more than `limit` bytes stay in files of an empty folder."""
     parts = Parts(folder, stored_shapes.LARGE_BYTES if limit is None else limit)
     return open_reading(paths, **options).run(parts, progress)
@@ -217,7 +215,7 @@ class Reading:
     _n_unlabeled: int = 0
     _has_label: bool = False
 
-    def run(self, parts: Parts, progress: Progress | None = None) -> ShapeSet | AssembledShapes:
+    def run(self, parts: Parts, progress: Progress | None = None) -> ShapeSet:
         """Read all files and return the set that they make up; `progress` is called after each file."""
         builder = SetBuilder(self.wanted, parts, (path for path, _ in self.files), self._describe, self.has_many)
         for n_done, (path, known) in enumerate(self.files, start=1):

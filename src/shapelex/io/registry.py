@@ -42,7 +42,7 @@ class Format:
     module : str
         Module of its reader in ``shapelex.io.formats``.
     sniff : callable
-        Tells from the first bytes of a file whether it may be of this format.
+        Tells from the first bytes of a file whether it may be of this format; by default they do not tell it.
     negative_is_missing : bool
         Whether ``missing="negative"`` has a meaning: coordinates as people digitize them, not turned upside down.
     has_own_mark : bool
@@ -52,7 +52,7 @@ class Format:
     name: str
     extensions: tuple[str, ...]
     module: str
-    sniff: Callable[[bytes], bool]
+    sniff: Callable[[bytes], bool] = lambda _: False
     negative_is_missing: bool = False
     has_own_mark: bool = False
 
@@ -104,41 +104,12 @@ class Format:
         return frozenset(parameters[1:])
 
     def claims(self, path: Path) -> bool:
-        """Tell whether the name of a file ends like this format's.
-
-        Parameters
-        ----------
-        path : Path
-            The file.
-
-        Returns
-        -------
-        bool
-            True when it does.
-        """
+        """Tell whether the name of a file ends like this format's."""
         return path.name.lower().endswith(self.extensions)
 
 
 def find_format(path: Path, name: str | None = None) -> Format:
-    """Return the format of a file: the one named, else by the end of its name, else by its content.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    name : str, optional
-        Format to use whatever the file looks like.
-
-    Returns
-    -------
-    Format
-        The format.
-
-    Raises
-    ------
-    ShapeFileError
-        If no format fits.
-    """
+    """Return the format of a file: the one named, else by the end of its name, else by its content."""
     if name is not None:
         check_choice(name, FORMATS, "format")
         return FORMATS[name]
@@ -210,32 +181,32 @@ def _is_image(head: bytes) -> bool:
 
 _LISTED = [
     Format("npz", (".npz",), "npz", _starts_with(b"PK\x03\x04")),
-    Format("zarr", (".zarr",), "zarr", lambda head: False),  # noqa: ARG005
+    Format("zarr", (".zarr",), "zarr"),
     Format("roi", (".roi", ".zip"), "roi", _holds(rb"Iout|PK\x03\x04.{0,8000}?\.roi")),
     Format("wcon", (".wcon", ".zip", ".json"), "wcon", _holds(rb'(?=.*"units"\s*:)\s*\{|PK\x03\x04.{0,8000}?\.wcon')),
     Format("geojson", (".geojson", ".geojson.gz", ".json", ".json.gz"), "geojson", _holds(_GEOJSON)),
     Format("coco", (".json", ".json.gz"), "coco", _holds(_COCO)),
     Format("wkt", (".wkt", ".wkt.gz", ".txt"), "wkt", _matches(_WKT)),
-    Format("cellpose", ("_cp_outlines.txt",), "cellpose", lambda head: False, has_own_mark=True),  # noqa: ARG005
+    Format("cellpose", ("_cp_outlines.txt",), "cellpose", has_own_mark=True),
     Format("image", ("_seg.npy", ".png", ".tif", ".tiff", ".jpg", ".jpeg"), "masks", _is_image),
     Format("npy", (".npy",), "npy", _starts_with(b"\x93NUMPY")),
     Format("matlab", (".mat",), "matlab", _starts_with(b"MATLAB 5.0", b"MATLAB 7.3")),
-    Format("sleap", (".h5", ".hdf5"), "sleap", lambda head: False, has_own_mark=True),  # noqa: ARG005
-    Format("sleap_project", (".slp",), "sleap_project", lambda head: False),  # noqa: ARG005
-    Format("nwb", (".nwb", ".h5"), "nwb", lambda head: False, has_own_mark=True),  # noqa: ARG005
+    Format("sleap", (".h5", ".hdf5"), "sleap", has_own_mark=True),
+    Format("sleap_project", (".slp",), "sleap_project"),
+    Format("nwb", (".nwb", ".h5"), "nwb", has_own_mark=True),
     Format("deeplabcut", (".csv", ".csv.gz", ".h5"), "deeplabcut", _matches(rb"scorer[,;\t]"), has_own_mark=True),
-    Format("r_array", (".csv", ".csv.gz"), "r_array", lambda head: False, True, has_own_mark=True),  # noqa: ARG005
+    Format("r_array", (".csv", ".csv.gz"), "r_array", negative_is_missing=True, has_own_mark=True),
     Format("hdf5", (".h5", ".hdf5", ".hdf"), "hdf5", _starts_with(b"\x89HDF\r\n\x1a\n")),
     Format("tps", (".tps", ".tps.gz"), "tps", _is_tps, negative_is_missing=True),
     Format("morphologika", (".morphologika", ".txt"), "morphologika", _matches(rb"(?i)\[[a-z ]+\]"), True),
     Format("nts", (".nts", ".nts.gz", ".dta", ".txt", ".dat"), "nts", _is_nts, negative_is_missing=True),
     Format("tsv", (".tsv", ".tsv.gz", ".tab"), "tsv", _is_table, negative_is_missing=True),
     Format("csv", (".csv", ".csv.gz", ".txt", ".txt.gz", ".dat"), "csv", _is_table, negative_is_missing=True),
-    Format("excel", (".xlsx",), "excel", lambda head: False, negative_is_missing=True),  # noqa: ARG005
+    Format("excel", (".xlsx",), "excel", negative_is_missing=True),
     Format("parquet", (".parquet",), "frames", _starts_with(b"PAR1"), negative_is_missing=True),
 ]
 
 FORMATS: dict[str, Format] = {listed.name: listed for listed in _LISTED}
 
-DATA_FRAME = Format("dataframe", (), "frames", lambda head: False, negative_is_missing=True)  # noqa: ARG005
+DATA_FRAME = Format("dataframe", (), "frames", negative_is_missing=True)
 """What reads data frames, which are no files."""

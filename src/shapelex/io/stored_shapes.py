@@ -33,7 +33,7 @@ SHAPES_FORMAT = "shapelex shapes"
 FORMAT_VERSION = 1
 
 
-def header_of(shapes: Any, columns: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def header_of(shapes: ShapeSet, columns: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the header of a file with a set, which names the arrays of its columns, and the arrays of the space."""
     try:
         description, arrays = describe_space(shapes.space)

@@ -70,14 +70,14 @@ def write(
     ...     sx.read(sx.write(shapes, Path(folder) / "shapes.npz")).equals(shapes)
     True
     """
-    if not hasattr(shapes, "blocks"):
+    if not isinstance(shapes, ShapeSet):
         raise ParameterTypeError(
             f"shapes must be a ShapeSet, got {type(shapes).__name__}: wrap arrays with ShapeSet(X, space)."
         )
     check_flag(overwrite, "overwrite")
     target = Path(path).expanduser()
     known = find_writable(target, format)
-    if shapes.shape[0] == 0:
+    if len(shapes) == 0:
         raise EmptySetError("shapes holds no shape, so there is nothing to write.")
     if target.is_dir() and (known.writer is not None or not is_zarr_folder(target)):
         raise IsADirectoryError(f"{target} is a folder: give the name of a file.")
@@ -93,12 +93,11 @@ def write(
             f"The format {known.name} has no option {', '.join(unknown)} to write; it takes: {takes}."
         )
     made: dict[str, Any] = installed_versions() | ({} if command is None else {"command": str(command)})
-    marked: Any = shapes.replace(provenance={**made, "source": dict(shapes.provenance)})
-    in_memory = isinstance(marked, ShapeSet) and marked.in_memory
-    if known.block_writer is not None and (known.writer is None or not in_memory):
+    marked = shapes.replace(provenance={**made, "source": dict(shapes.provenance)})
+    if known.block_writer is not None and (known.writer is None or not marked.in_memory):
         known.block_writer(marked, target)
     else:
-        _write_set(marked if in_memory else join_blocks(list(marked.blocks())), target, known, options)
+        _write_set(join_blocks(list(marked.blocks())), target, known, options)
     return target
 
 
@@ -118,25 +117,7 @@ def _write_set(shapes: ShapeSet, target: Path, known: Format, options: dict[str,
 
 
 def find_writable(path: Path, name: str | None = None) -> Format:
-    """Return the format that a path is written in.
-
-    Parameters
-    ----------
-    path : Path
-        Where to.
-    name : str, optional
-        Name of the format; by default the path tells it.
-
-    Returns
-    -------
-    Format
-        One that can be written.
-
-    Raises
-    ------
-    ShapeFileError
-        If there is none.
-    """
+    """Return the format to write in: the one named, else by the end of the path; refuse one that is only read."""
     if name is not None:
         check_choice(name, FORMATS, "format")
         known = FORMATS[name]

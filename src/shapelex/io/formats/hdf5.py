@@ -381,6 +381,12 @@ def check_text(found: "h5py.Dataset", path: Path) -> None:
             _check_references(references, stream, found.file.userblock_size, repr(found.name), path)
 
 
+def read_texts(found: "h5py.Dataset", path: Path) -> list[str]:
+    """Return the entries of a list of text, once it is sure that they are not longer than the file."""
+    check_text(found, path)
+    return [one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one) for one in found[()].tolist()]
+
+
 def _check_references(references: bytes, stream: BinaryIO, n_before: int, name: str, path: Path) -> None:
     """Refuse references to text that is longer than the file, or to a heap that HDF5 would search without end."""
     places = range(0, len(references) - _REFERENCE_BYTES + 1, _REFERENCE_BYTES)

@@ -70,7 +70,7 @@ def write_set(shapes: ShapeSet, stream: BinaryIO) -> None:
     _write(shapes, stream, None)
 
 
-def write_blocks(shapes: Any, path: Path) -> None:
+def write_blocks(shapes: ShapeSet, path: Path) -> None:
     """Write a set block by block, whole or not at all: the same file as of a set in memory."""
     # A folder of a known name: what a killed process left in it is removed by the next one.
     with work_folder(path) as folder:
@@ -79,7 +79,7 @@ def write_blocks(shapes: Any, path: Path) -> None:
         put_in_place(folder / "archive", path, folder)
 
 
-def _write(shapes: Any, stream: BinaryIO, folder: str | None) -> None:
+def _write(shapes: ShapeSet, stream: BinaryIO, folder: str | None) -> None:
     """Write a set to a stream; columns that do not fit in memory wait in files in `folder`."""
     types = shapes.column_types
     keys = {name: name.removeprefix(METADATA) for name in types}

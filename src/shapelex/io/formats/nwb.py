@@ -15,7 +15,7 @@ from shapelex._typing import FloatArray
 from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.deeplabcut import Poses, check_options, pose_records, read_hdf5
-from shapelex.io.formats.hdf5 import attributes_of, check_text, follow, opens_as_hdf5, read_values
+from shapelex.io.formats.hdf5 import attributes_of, follow, opens_as_hdf5, read_texts, read_values
 from shapelex.io.records import BadRecord, Record, Remark
 from shapelex.shapes.columns import FPS
 
@@ -138,10 +138,7 @@ def _order(file: "h5py.File", place: str, path: Path) -> list[str]:
     for name in [f"{place}/nodes", *(f"{one}/nodes" for one in groups)]:
         nodes = follow(file, name, path)
         if hasattr(nodes, "dtype") and nodes.ndim == 1 and nodes.dtype.kind in "SO":
-            check_text(nodes, path)
-            return [
-                one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one) for one in nodes[()].tolist()
-            ]
+            return read_texts(nodes, path)
     return []
 
 

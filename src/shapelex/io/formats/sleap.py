@@ -14,7 +14,7 @@ import numpy as np
 from shapelex._validation import points_to_complex
 from shapelex.exceptions import ShapeFileError
 from shapelex.io.formats.deeplabcut import Poses, check_options, pose_records, read_hdf5
-from shapelex.io.formats.hdf5 import attributes_of, check_size, check_text, follow, opens_as_hdf5, read_values
+from shapelex.io.formats.hdf5 import attributes_of, check_size, follow, opens_as_hdf5, read_texts, read_values
 from shapelex.io.records import BadRecord, Record, Remark
 
 if TYPE_CHECKING:
@@ -100,5 +100,4 @@ def _read_names(found: "h5py.Dataset", path: Path) -> list[str]:
     if found.ndim != 1 or found.dtype.kind not in "SO" or found.is_virtual or found.external:
         raise ShapeFileError(f"{path}: {found.name!r} must be a list of names, got {found.dtype} {found.shape}.")
     check_size(found, str(found.name), path)
-    check_text(found, path)
-    return [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in found[()].tolist()]
+    return read_texts(found, path)

@@ -54,7 +54,7 @@ def open_set(path: Path) -> ShapeSet:
         return _from_group(arrays, header, path)
 
 
-def write_blocks(shapes: Any, path: Path) -> None:
+def write_blocks(shapes: ShapeSet, path: Path) -> None:
     """Write a set block by block, whole or not at all."""
     zarr = load_zarr()
     n_shapes, n_coordinates = shapes.shape
