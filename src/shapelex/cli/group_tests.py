@@ -56,6 +56,7 @@ def compare_groups(
     out : Folder for tables and figures.
     table : Also write the analysis of variance: .csv, .tsv or .parquet; as .xlsx all tables, a sheet for each.
     permutations : Number of permutations.
+    joined : Draw a line through the points; use --no-joined for anatomical landmarks.
     """
     if by is None and formula is None:
         raise typer.BadParameter("give the column of the groups, or a model by --formula.", param_hint="--by")

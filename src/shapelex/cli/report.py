@@ -33,6 +33,7 @@ def report(
     -------
     out : Page to write, .html.
     title : Title of the page.
+    joined : Draw a line through the points; use --no-joined for anatomical landmarks.
     max_shapes : Maximum number of shapes on the page.
     by : Column whose groups are compared; few labels are by default.
     tested : Table that classify --tested wrote: show the confusion matrix and the misclassified shapes.
