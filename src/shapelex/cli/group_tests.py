@@ -8,13 +8,23 @@ import typer
 
 from shapelex.cli.check import say_findings
 from shapelex.cli.command import Table, command
-from shapelex.cli.group_results import FIGURE_WIDTH, RESULT_FILES, GroupResults, tell_results
 from shapelex.cli.outputs import options_apart
 from shapelex.cli.run import Run
-from shapelex.cli.shapes import load_dictionary, read_shapes, read_shapes_for, say_notes, unit_of
+from shapelex.cli.shapes import in_commands, load_dictionary, read_shapes, read_shapes_for, say_notes, unit_of
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
+
+    from shapelex.statistics.group_comparison import Draw
+
+RESULT_FILES = (
+    "anova.csv", "pairs.csv", "interactions.csv", "points.csv", "atoms.csv", "atom_means.csv",
+    "means.png", "effects.png", "allometry.png", "atoms.png", "typical.png", "model.png",
+)  # fmt: skip
+"""Names of all files that may be in the folder of results."""
+
+_FIGURE_WIDTH = 140  # mm
 
 
 @command("raw_cells", "figure")
@@ -90,26 +100,27 @@ def compare_groups(
             permutations=permutations,
             seed=random_state,
         )
-    results = tell_results(compared, len(found), permutations)
-    run.make_record(random_state, shapes, dictionary, facts=results.facts)
-    run.note(*results.notes)
-    run.say(results.answer)
-    for text in results.texts:
-        run.say(f"\n{text}")
+    tables, figures, facts = compared.tables(), compared.figures(joined), compared.facts()
+    run.make_record(random_state, shapes, dictionary, facts=facts)
+    run.note(*map(in_commands, compared.notes()))
+    answer = compared.answer()
+    run.say(answer)
+    for text in compared.texts():
+        run.say(f"\n{in_commands(text)}")
     with run.progress("checking"):
         findings = sx.check(found)
     say_findings(run, findings, shapes)
     if out is not None:
-        _write_results(run, out, results, joined)
+        _write_results(run, out, tables, figures)
     if table is not None:
         if table.suffix.lower() == ".xlsx":
-            write_workbook(run.outputs.place(table), results.tables, run.record)
+            write_workbook(run.outputs.place(table), tables, run.record)
         else:
-            run.write_table(table, _columns_of(results.tables["anova"]))
+            run.write_table(table, _columns_of(tables["anova"]))
     if run.figure is not None:
-        draw, height = next(iter(results.figures(joined).values()))
-        run.draw(draw, height / FIGURE_WIDTH)
-    return {"answer": results.answer, **results.facts, "tables": results.records()}
+        draw, height = next(iter(figures.values()))
+        run.draw(draw, height / _FIGURE_WIDTH)
+    return {"answer": answer, **facts, "tables": {name: _rows_of(one) for name, one in tables.items()}}
 
 
 def _check_folder_is_named(run: Run) -> None:
@@ -119,11 +130,17 @@ def _check_folder_is_named(run: Run) -> None:
             raise typer.BadParameter("needs the name of a folder; . is the current one.", param_hint="-o")
 
 
-def _columns_of(table: Any) -> dict[str, Any]:
+def _columns_of(table: "pd.DataFrame") -> dict[str, Any]:
     return {str(name): table[name].to_numpy() for name in table.columns}
 
 
-def _write_results(run: Run, out: Path, results: GroupResults, lines: bool) -> None:
+def _rows_of(table: "pd.DataFrame") -> list[dict[str, Any]]:
+    """Return the rows of a table as JSON values, None in place of NaN."""
+    rows: list[dict[str, Any]] = table.astype(object).where(table.notna(), None).to_dict("records")
+    return rows
+
+
+def _write_results(run: Run, out: Path, tables: "dict[str, pd.DataFrame]", figures: "dict[str, Draw]") -> None:
     """Write all tables and figures with their records."""
     from matplotlib.figure import Figure
 
@@ -132,12 +149,12 @@ def _write_results(run: Run, out: Path, results: GroupResults, lines: bool) -> N
     from shapelex.plotting import figure_size, save_figure, style
 
     folder = run.outputs.place(out)
-    for name, table in results.tables.items():
+    for name, table in tables.items():
         write_table(folder / f"{name}.csv", [_columns_of(table)], run.record, raw_cells=run.raw_cells)
-    for name, (draw, height) in results.figures(lines).items():
+    for name, (draw, height) in figures.items():
         path = folder / f"{name}.png"
         with style():
-            figure = Figure(figsize=figure_size(FIGURE_WIDTH, height), layout="constrained")
+            figure = Figure(figsize=figure_size(_FIGURE_WIDTH, height), layout="constrained")
             ax: Axes = figure.subplots()
             draw(ax)
             save_figure(figure, path)
