@@ -3,7 +3,7 @@
 import logging
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -83,34 +83,32 @@ class GuardedGroup(TyperGroup):
         def translate(text: str) -> str:
             return self._options(ctx).translate(text)
 
-        try:
-            with show_log(level, shared.log, translate), _log_warnings(run, translate):
+        # The log is open until a failure is told, too.
+        with ExitStack() as log:
+            try:
+                log.enter_context(show_log(level, shared.log, translate))
+                log.enter_context(_log_warnings(run, translate))
                 logger.info("started: %s", run.command)
-                try:
-                    with begin_run(run):
-                        value = super().invoke(ctx)
-                        run.results = run.work()
-                except (typer.Exit, typer.Abort, BrokenPipeError):
-                    raise
-                except BaseException as error:
-                    logger.debug("failed: %s", error, exc_info=True)
-                    raise
+                with begin_run(run):
+                    value = super().invoke(ctx)
+                    run.results = run.work()
                 logger.info("finished")
-        except (typer.Exit, typer.Abort, BrokenPipeError):
-            raise
-        except (Exception, KeyboardInterrupt) as error:
-            is_usage = isinstance(error, UsageError)
-            if is_usage:
-                make_printable(error, run.context)
-            if (is_usage and not as_json) or (shared.debug and isinstance(error, Exception)):
+            except (typer.Exit, typer.Abort, BrokenPipeError):
                 raise
-            failure = describe(error, self._options(ctx), run.command)
-            failure = replace(failure, message=run.outputs.shown(failure.message))
-            if as_json:
-                _print_failure(run, ctx.invoked_subcommand, failure)
-            else:
-                echo(f"shapelex: {failure.message}", err=True)
-            raise typer.Exit(failure.exit_code) from None
+            except (Exception, KeyboardInterrupt) as error:
+                logger.debug("failed: %s", error, exc_info=True)
+                is_usage = isinstance(error, UsageError)
+                if is_usage:
+                    make_printable(error, run.context)
+                if (is_usage and not as_json) or (shared.debug and isinstance(error, Exception)):
+                    raise
+                failure = describe(error, self._options(ctx), run.command)
+                failure = replace(failure, message=run.outputs.shown(failure.message))
+                if as_json:
+                    _print_failure(run, ctx.invoked_subcommand, failure)
+                else:
+                    echo(f"shapelex: {failure.message}", err=True)
+                raise typer.Exit(failure.exit_code) from None
         if as_json:
             echo(run.document(ctx.invoked_subcommand))
         return value

@@ -242,20 +242,27 @@ def is_ours(path: Path) -> bool:
     return False
 
 
-def options_apart(words: Iterable[str]) -> list[str]:
-    """Return the words of a command with the options that name outputs and their values apart, as in ``-o FILE``."""
+def words_of(command: str) -> list[str]:
+    """Return the words of a recorded command, options that name outputs apart from their values, as in ``-o FILE``.
+
+    There are none where it is not a command line.
+    """
     apart: list[str] = []
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return []
     for word in words:
         joined = _JOINED.fullmatch(word)
         apart += [word] if joined is None else [part for part in joined.groups() if part is not None]
     return apart
 
 
-def output_paths(words: Iterable[str]) -> set[Path]:
-    """Return the absolute paths that a command writes, with those of the records beside them."""
+def output_paths(command: str) -> set[Path]:
+    """Return the absolute paths that a recorded command writes, with those of the records beside them."""
     from shapelex.files.sidecar import sidecar_path
 
-    named = {Path(value).absolute() for option, value in pairwise(options_apart(words)) if option in OUTPUT_OPTIONS}
+    named = {Path(value).absolute() for option, value in pairwise(words_of(command)) if option in OUTPUT_OPTIONS}
     return named | {sidecar_path(path) for path in named if path.name}
 
 

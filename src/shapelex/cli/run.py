@@ -116,7 +116,7 @@ class Run:
 
         self.reads(*inputs)
         names = [str(path) for path in inputs if path is not None]
-        self.record = make_run(self.command, seed, names, output_paths(self.words)) | facts
+        self.record = make_run(self.command, seed, names, output_paths(self.command)) | facts
         return self.record
 
     @property
@@ -124,10 +124,13 @@ class Run:
         """The command as it was typed."""
         return shlex.join(["shapelex", *self.words])
 
-    def write_table(self, path: Path, columns: dict[str, Any]) -> None:
-        """Write a table that was claimed, with the record."""
+    def write_table(self, path: Path, table: Any) -> None:
+        """Write columns by name, or a data frame, to a path that was claimed, with the record."""
+        import numpy as np
+
         from shapelex.files.table_file import write_table
 
+        columns = {str(name): np.asanyarray(table[name]) for name in table}
         write_table(self.outputs.place(path), [columns], self.record, raw_cells=self.raw_cells)
 
     def write_shapes(self, path: Path, shapes: Any) -> None:
