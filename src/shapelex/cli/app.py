@@ -18,7 +18,7 @@ from shapelex.cli.command import Command
 from shapelex.cli.compare import compare, suggest
 from shapelex.cli.demo import demo
 from shapelex.cli.encode import encode, reconstruct
-from shapelex.cli.errors import Failure, OptionNames, UsageError, describe, make_printable, on_one_line
+from shapelex.cli.errors import Failure, OptionNames, UsageError, describe, make_printable, on_one_line, refuse
 from shapelex.cli.formats import formats
 from shapelex.cli.group_tests import compare_groups
 from shapelex.cli.import_shapes import import_shapes
@@ -134,8 +134,7 @@ def _take_shared(args: list[str], is_complete: bool) -> _SharedOptions:
             setattr(shared, word[2:], True)
         elif name == "--log":
             file = value if sign else next(rest, "")
-            if not file and is_complete:
-                raise typer.BadParameter("needs the name of a file.", param_hint="--log")
+            refuse(is_complete and not file, "--log", "needs the name of a file.")
             shared.log = Path(file)
         else:
             kept.append("--help" if word == "--help-all" else word)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import typer
+from shapelex.cli.errors import refuse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,10 +100,8 @@ def _width_in_mm(width: str | None) -> float:
         found = COLUMN_WIDTHS[width] if width in COLUMN_WIDTHS else float(width.removesuffix("mm"))
     except ValueError:
         found = 0.0
-    if not 20 <= found <= 1000:
-        raise typer.BadParameter(
-            f"expected 20 to 1000 millimeters, single (85 mm) or double (180 mm), got {width!r}.", param_hint="--width"
-        )
+    expected = "expected 20 to 1000 millimeters, single (85 mm) or double (180 mm)"
+    refuse(not 20 <= found <= 1000, "--width", f"{expected}, got {width!r}.")
     return found
 
 

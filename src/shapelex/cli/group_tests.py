@@ -80,8 +80,6 @@ def compare_groups(
         say_notes(run, found)
     else:
         found = read_shapes_for(run, model, shapes)
-    import shapelex as sx
-
     with run.progress("comparing"):
         from shapelex.files.table_file import write_workbook
         from shapelex.statistics.group_comparison import compare_groups as compare
@@ -104,9 +102,7 @@ def compare_groups(
     run.say(answer)
     for text in compared.texts():
         run.say(f"\n{_in_commands(text)}")
-    with run.progress("checking"):
-        findings = sx.check(found)
-    say_findings(run, findings, shapes)
+    say_findings(run, found, shapes)
     if out is not None:
         folder = run.outputs.place(out)
         for name, one in tables.items():
