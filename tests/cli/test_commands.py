@@ -231,7 +231,7 @@ def test_width(folder, width, mm):
 
 def test_look(folder):
     (folder / "my.mplstyle").write_text("# mine\nfont.size: 5\nlines.linewidth: 3\n")
-    look = "--figure a.svg --no-lines --numbers --columns 1 --style my.mplstyle"
+    look = "--figure a.svg --no-joined --numbers --columns 1 --style my.mplstyle"
     lines_of(run(f"learn shapes.npz -o m.npz --n-atoms 4 --n-nonzero 1 --max-iter 0 --quiet {look}"))
     texts = texts_of("a.svg")
     assert {"1", "2", "3"} <= set(texts)
@@ -250,6 +250,8 @@ def test_a_style_file_that_cannot_be_used(folder):
     ("command", "message"),
     [
         ("learn shapes.npz -o m.npz --atoms 3", "--atoms is now spelled --n-atoms."),
+        ("mean shapes.npz -o m.npz --figure m.png --no-lines", "--no-lines is now spelled --no-joined."),
+        ("mean shapes.npz -o m.npz --no-joined", "--no-joined: works only with --figure."),
         ("test shapes.npz --model '~ size'", "--model is now spelled --formula."),
         ("compare shapes.npz --method PCA", "--method is now spelled --methods."),
         ("mean shapes.npz -o m.npz --safe-cells", "--safe-cells is gone: text that a spreadsheet would take for"),

@@ -13,7 +13,7 @@ import pytest
 
 import shapelex as sx
 from shapelex import plotting
-from shapelex.cli.group_results import RESULT_FILES
+from shapelex.cli.group_tests import RESULT_FILES
 from shapelex.files.provenance import read_run
 from tests.cli.conftest import facts_of, lines_of, needs_processes, refused, run
 from tests.report.conftest import payload_of

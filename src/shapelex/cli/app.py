@@ -3,7 +3,7 @@
 import logging
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ from shapelex.cli.command import Command
 from shapelex.cli.compare import compare, suggest
 from shapelex.cli.demo import demo
 from shapelex.cli.encode import encode, reconstruct
-from shapelex.cli.errors import Failure, OptionNames, UsageError, describe, make_printable, on_one_line
+from shapelex.cli.errors import Failure, OptionNames, UsageError, describe, make_printable, on_one_line, refuse
 from shapelex.cli.formats import formats
 from shapelex.cli.group_tests import compare_groups
 from shapelex.cli.import_shapes import import_shapes
@@ -83,34 +83,32 @@ class GuardedGroup(TyperGroup):
         def translate(text: str) -> str:
             return self._options(ctx).translate(text)
 
-        try:
-            with show_log(level, shared.log, translate), _log_warnings(run, translate):
+        # The log is open until a failure is told, too.
+        with ExitStack() as log:
+            try:
+                log.enter_context(show_log(level, shared.log, translate))
+                log.enter_context(_log_warnings(run, translate))
                 logger.info("started: %s", run.command)
-                try:
-                    with begin_run(run):
-                        value = super().invoke(ctx)
-                        run.results = run.work()
-                except (typer.Exit, typer.Abort, BrokenPipeError):
-                    raise
-                except BaseException as error:
-                    logger.debug("failed: %s", error, exc_info=True)
-                    raise
+                with begin_run(run):
+                    value = super().invoke(ctx)
+                    run.results = run.work()
                 logger.info("finished")
-        except (typer.Exit, typer.Abort, BrokenPipeError):
-            raise
-        except (Exception, KeyboardInterrupt) as error:
-            is_usage = isinstance(error, UsageError)
-            if is_usage:
-                make_printable(error, run.context)
-            if (is_usage and not as_json) or (shared.debug and isinstance(error, Exception)):
+            except (typer.Exit, typer.Abort, BrokenPipeError):
                 raise
-            failure = describe(error, self._options(ctx), run.command)
-            failure = replace(failure, message=run.outputs.shown(failure.message))
-            if as_json:
-                _print_failure(run, ctx.invoked_subcommand, failure)
-            else:
-                echo(f"shapelex: {failure.message}", err=True)
-            raise typer.Exit(failure.exit_code) from None
+            except (Exception, KeyboardInterrupt) as error:
+                logger.debug("failed: %s", error, exc_info=True)
+                is_usage = isinstance(error, UsageError)
+                if is_usage:
+                    make_printable(error, run.context)
+                if (is_usage and not as_json) or (shared.debug and isinstance(error, Exception)):
+                    raise
+                failure = describe(error, self._options(ctx), run.command)
+                failure = replace(failure, message=run.outputs.shown(failure.message))
+                if as_json:
+                    _print_failure(run, ctx.invoked_subcommand, failure)
+                else:
+                    echo(f"shapelex: {failure.message}", err=True)
+                raise typer.Exit(failure.exit_code) from None
         if as_json:
             echo(run.document(ctx.invoked_subcommand))
         return value
@@ -136,8 +134,7 @@ def _take_shared(args: list[str], is_complete: bool) -> _SharedOptions:
             setattr(shared, word[2:], True)
         elif name == "--log":
             file = value if sign else next(rest, "")
-            if not file and is_complete:
-                raise typer.BadParameter("needs the name of a file.", param_hint="--log")
+            refuse(is_complete and not file, "--log", "needs the name of a file.")
             shared.log = Path(file)
         else:
             kept.append("--help" if word == "--help-all" else word)

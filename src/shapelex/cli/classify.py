@@ -71,10 +71,11 @@ def classify(
     if out is not None:
         run.outputs.claim(out, "-o", "model")
     found, labels = _read_classes(run, shapes, by)
+    import shapelex as sx
+
     by = found.study["group"]
-    units = say_units(run, found, unit)
-    # Whatever is learned from this set, or from part of it, takes these units.
-    found = found.replace(roles={**found.roles, "unit": None if units is None else units.column})
+    found = say_units(run, found, unit)
+    units = found.units()
     noun = "shapes" if units is None else units.noun
     found, labels = _large_classes(run, found, labels, cv if test else 2, noun)
     results: dict[str, Any] = {"n_shapes": len(found), "classes": sorted(set(labels.tolist()))}
@@ -83,18 +84,17 @@ def classify(
     run.make_record(random_state, shapes, facts=facts)
     if test:
         outcome = _test(run, found, labels, cv, random_state)
-        told = _tell_outcome(run, outcome)
-        results |= told
-        facts |= {name: told[name] for name in ("n_folds", "accuracy", "standard_error", "n_misclassified")}
+        told, counts = _tell_outcome(run, outcome)
+        facts |= told
+        results |= {**told, "confusion": counts}
         columns, is_wrong = {"id": found.ids, **outcome}, outcome["class"] != outcome["predicted"]
         if tested is not None:
             run.write_table(tested, columns)
         if misclassified is not None:
             run.write_table(misclassified, {title: column[is_wrong] for title, column in columns.items()})
-        _draw(run, outcome)
+        aspect = min(0.35 + 0.04 * len(results["classes"]), 1.0)
+        run.draw(lambda ax: sx.plotting.plot_confusion(outcome["class"], outcome["predicted"], ax=ax), aspect)
     if out is not None:
-        import shapelex as sx
-
         with run.progress("learning from all shapes"):
             model = sx.ShapeClassifier(space=found.space, random_state=random_state).fit(found, labels)
         results["methods"] = facts["methods"] = dict(zip(model.candidates_, model.weights_.tolist(), strict=True))
@@ -182,8 +182,8 @@ def _test(run: Run, found: "ShapeSet", labels: Any, folds: int, seed: int) -> "C
     return {"class": labels, "predicted": predicted, "probability": probability, "fold": fold}
 
 
-def _tell_outcome(run: Run, tested: "Columns") -> dict[str, Any]:
-    """Print accuracy and confusion matrix, and return them for --json."""
+def _tell_outcome(run: Run, tested: "Columns") -> tuple[dict[str, Any], list[list[int]]]:
+    """Print accuracy and confusion matrix, and return them."""
     import numpy as np
     import pandas as pd
     from sklearn.metrics import confusion_matrix
@@ -205,15 +205,7 @@ def _tell_outcome(run: Run, tested: "Columns") -> dict[str, Any]:
         "accuracy": accuracy,
         "standard_error": standard_error,
         "n_misclassified": n_wrong,
-        "confusion": counts.tolist(),
-    }
-
-
-def _draw(run: Run, tested: "Columns") -> None:
-    import shapelex as sx
-
-    aspect = min(0.35 + 0.04 * len(set(tested["class"].tolist())), 1.0)
-    run.draw(lambda ax: sx.plotting.plot_confusion(tested["class"], tested["predicted"], ax=ax), aspect)
+    }, counts.tolist()
 
 
 def _predict(run: Run, path: Path, new: str, out: Path | None) -> dict[str, Any]:

@@ -27,7 +27,7 @@ TextFile = Annotated[Path, "text"]
 Checkpoint = Annotated[Path, "checkpoint"]
 
 _FIGURE = ("figure", "width", "style")
-_GROUPS_OF_OPTIONS = {"figure": _FIGURE, "shapes_figure": (*_FIGURE, "columns", "no_lines", "numbers")}
+_GROUPS_OF_OPTIONS = {"figure": _FIGURE, "shapes_figure": (*_FIGURE, "columns", "joined", "numbers")}
 _LEAST = {
     "n_atoms": 1, "n_nonzero": 1, "n_points": 2, "weight_penalty": 0, "effort": 1, "tie": 0, "n_swaps": 0,
     "n_restarts": 1, "max_iter": 0, "batch_size": 1, "random_state": 0, "cv": 2, "max_shapes": 1, "permutations": 19,
@@ -46,7 +46,7 @@ _GROUPS = {
     "Reading": ("--missing", "--option", "--skip-bad", "--format", "--fps", "--on"),
     "States of behavior": ("--states", "--min-duration", "--bouts", "--transitions"),
     "Computing": ("--device", "--scheduler"),
-    "Figure": ("--width", "--style", "--columns", "--no-lines", "--numbers", "--picture", "--movie", "--series"),
+    "Figure": ("--width", "--style", "--columns", "--numbers", "--picture", "--movie", "--series"),
     "Tables": ("--layout", "--raw-cells"),
 }  # fmt: skip
 _GROUP_OF = {option: group for group, options in _GROUPS.items() for option in options}
@@ -71,7 +71,6 @@ def command(*groups: str) -> Callable[[Callable[..., Any]], Callable[..., None]]
     device : Device to compute on: cpu, cuda, or another torch device.
     distance : Procrustes distance.
     exclude : Leave out these shapes: ids with commas between them, or a .csv or .tsv file with a column id or file.
-    joined : Draw a line through the points; use --no-joined for anatomical landmarks.
     missing : Missing landmarks: error refuses them, allow keeps them, negative reads negative coordinates as missing.
     model : Model file that learn wrote.
     n_atoms : Number of atoms.
@@ -101,11 +100,10 @@ def command(*groups: str) -> Callable[[Callable[..., Any]], Callable[..., None]]
         def run_command(**values: Any) -> None:
             run = current_run()
             for name, needed in needs.items():
-                given = values[name] not in (None, False) and values[name] != defaults[name]
-                is_alone = given and not any(
-                    values[other.strip("-").replace("-", "_")] for other in needed.split(" or ")
-                )
-                refuse(is_alone, _option_of(name), f"works only with {needed}.")
+                is_given = values[name] is not None and values[name] != defaults[name]
+                has_needed = any(values[other.strip("-").replace("-", "_")] for other in needed.split(" or "))
+                option = _option_of(f"no_{name}" if defaults[name] is True else name)
+                refuse(is_given and not has_needed, option, f"works only with {needed}.")
             values = {name: one.value if isinstance(one, Enum) else one for name, one in values.items()}
             shared = {name: values.pop(name) for name in wanted}
             run.outputs.force = shared.get("force", False)

@@ -69,7 +69,7 @@ def compare(
     run.make_record(random_state, shapes)
     run.say(str(table))
     if out is not None:
-        run.write_table(out, {name: table[name] for name in table.columns})
+        run.write_table(out, table)
     run.draw(lambda ax: sx.plotting.plot_rmse_curves(table, ax=ax))
     return {"rows": table.rows()}
 
@@ -125,7 +125,7 @@ def suggest(
     run.say(str(advice))
     run.say(f"\nNext: shapelex learn {shapes} -o model.npz --n-atoms {advice.n_atoms} --n-nonzero {advice.n_nonzero}")
     if out is not None:
-        run.write_table(out, {name: advice.surface[name] for name in advice.surface.columns})
+        run.write_table(out, advice.surface)
     run.draw(lambda ax: sx.plotting.plot_suggestion(advice, ax=ax), 0.8)
     return {
         "n_atoms": advice.n_atoms,
@@ -169,8 +169,7 @@ def _held_out(run: Run, shapes: "ShapeSet", unit: str | None, shuffle: bool) -> 
     """Return the set with the units that are held out as a whole, and say what they are."""
     advice = "holds out whole units, and --shuffle single shapes: leave one out."
     refuse(shuffle and unit not in (None, "none"), "--unit", advice)
-    units = None if shuffle else say_units(run, shapes, unit)
-    return shapes.replace(roles={**shapes.roles, "unit": None if units is None else units.column})
+    return shapes.replace(roles={**shapes.roles, "unit": None}) if shuffle else say_units(run, shapes, unit)
 
 
 def _splitter(cv: int | None, shuffle: bool, seed: int) -> Any:

@@ -27,15 +27,11 @@ from shapelex.exceptions import (
 
 # The base of typer's usage errors, whichever library it comes from.
 UsageError: Any = typer.BadParameter.__mro__[-4]
-RENAMED_OPTIONS = {
+OLD_WORDS = {
     "--atoms": "--n-atoms", "--nonzero": "--n-nonzero", "--points": "--n-points", "--restarts": "--n-restarts",
     "--swaps": "--n-swaps", "--folds": "--cv", "--labels": "--join", "--lines": "--joined", "--no-lines": "--no-joined",
     "--max-weight": "--weight-penalty", "--method": "--methods", "--model": "--formula", "--predictions": "--tested",
     "--seed": "--random-state", "--within": "--unit", "--group": "--unit",
-}  # fmt: skip
-"""What replaces options, in commands that do not have them any more."""
-
-_REMOVED = {
     "reproduce": "run make paper in a copy of the source code of shapelex.",
     "--allow-changed": "replay prints the command; type it yourself to run it again.",
     "--dpi": "give a style file by --style, with the line savefig.dpi: 600.",
@@ -43,7 +39,9 @@ _REMOVED = {
     "--letter": "in Python, shapelex.plotting.letter_panels puts letters on panels.",
     "--run": "replay prints the command; type it yourself to run it again.",
     "--safe-cells": "text that a spreadsheet would take for a formula is always written safely; --raw-cells opts out.",
-}
+}  # fmt: skip
+"""What replaces options and commands of earlier versions, in commands that do not have them: an option, or advice."""
+
 # Errors of the library about values that come from options.
 _WRONG_VALUES = (ParameterError, ParameterTypeError, SpaceError, DeviceError, SearchTooLargeError)
 
@@ -192,11 +190,9 @@ def make_printable(error: Any, context: Any = None) -> None:
     command = re.match(r"No such command '(\w+)'", str(error.message))
     missing = command[1] if command else getattr(error, "option_name", "")
     error.message, error.ctx = as_printable(str(error.message)), error.ctx or context
-    if missing in _REMOVED:
-        error.message = f"{missing} is gone: {_REMOVED[missing]}"
-    elif missing in RENAMED_OPTIONS and type(error).__name__ == "NoSuchOption":
-        error.message = f"{missing} is now spelled {RENAMED_OPTIONS[missing]}."
-    if missing in {**_REMOVED, **RENAMED_OPTIONS}:
+    advice = OLD_WORDS.get(missing, "")
+    if advice and (command or type(error).__name__ == "NoSuchOption"):
+        error.message = f"{missing} is now spelled {advice}." if advice[0] == "-" else f"{missing} is gone: {advice}"
         # In place of similar names.
         error.possibilities = None
 

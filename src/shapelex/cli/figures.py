@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import typer
+from shapelex.cli.errors import refuse
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from matplotlib.axes import Axes
 
     from shapelex._typing import ComplexArray
@@ -34,27 +36,40 @@ def prepare_figure(run: "Run") -> None:
 
 
 def draw_figure(run: "Run", draw: Callable[["Axes"], Any], aspect: float) -> None:
-    """Draw on a new figure and write it, with the record of what made it beside it.
+    """Draw the figure of a command.
 
     `aspect` is the height of the figure divided by its width. Empty space above and below shapes is cut off.
     """
+    assert run.figure is not None
+    width = _width_in_mm(run.width)
+    # With a given number of columns, shapes take the height that they need.
+    height = _TALLEST if run.columns else min(aspect * width, _TALLEST)
+
+    def draw_and_cut(ax: "Axes") -> None:
+        draw(ax)
+        _cut_empty_height(ax.figure, ax)
+
+    save_drawing(run, run.outputs.place(run.figure), draw_and_cut, (width, height), run.style)
+
+
+def save_drawing(
+    run: "Run",
+    path: "Path",
+    draw: Callable[["Axes"], Any],
+    size: tuple[float, float],
+    style_file: "Path | None" = None,
+) -> None:
+    """Draw on a new figure of so many millimeters and save it, with the record of what made it beside it."""
     from matplotlib.figure import Figure
 
     from shapelex.files.provenance import write_sidecar
     from shapelex.plotting import figure_size, save_figure, style
 
-    assert run.figure is not None
-    made = run.outputs.place(run.figure)
-    width = _width_in_mm(run.width)
-    # With a given number of columns, shapes take the height that they need.
-    height = _TALLEST if run.columns else min(aspect * width, _TALLEST)
-    with style(run.style):
-        figure = Figure(figsize=figure_size(width, height), layout="constrained")
-        ax = figure.subplots()
-        draw(ax)
-        _cut_empty_height(figure, ax)
-        save_figure(figure, made)
-    write_sidecar(made, run.record)
+    with style(style_file):
+        figure = Figure(figsize=figure_size(*size), layout="constrained")
+        draw(figure.subplots())
+        save_figure(figure, path)
+    write_sidecar(path, run.record)
 
 
 def gallery_aspect(n_shapes: int) -> float:
@@ -85,10 +100,8 @@ def _width_in_mm(width: str | None) -> float:
         found = COLUMN_WIDTHS[width] if width in COLUMN_WIDTHS else float(width.removesuffix("mm"))
     except ValueError:
         found = 0.0
-    if not 20 <= found <= 1000:
-        raise typer.BadParameter(
-            f"expected 20 to 1000 millimeters, single (85 mm) or double (180 mm), got {width!r}.", param_hint="--width"
-        )
+    expected = "expected 20 to 1000 millimeters, single (85 mm) or double (180 mm)"
+    refuse(not 20 <= found <= 1000, "--width", f"{expected}, got {width!r}.")
     return found
 
 

@@ -1,20 +1,26 @@
 """``shapelex test``: whether groups of shapes differ, by how much, where, and in which atoms."""
 
-from itertools import pairwise
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from shapelex.cli.check import say_findings
 from shapelex.cli.command import Table, command
-from shapelex.cli.group_results import FIGURE_WIDTH, RESULT_FILES, GroupResults, tell_results
-from shapelex.cli.outputs import options_apart
+from shapelex.cli.errors import refuse
+from shapelex.cli.figures import save_drawing
 from shapelex.cli.run import Run
 from shapelex.cli.shapes import load_dictionary, read_shapes, read_shapes_for, say_notes, unit_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    import pandas as pd
+
+RESULT_FILES = (
+    "anova.csv", "pairs.csv", "interactions.csv", "points.csv", "atoms.csv", "atom_means.csv",
+    "means.png", "effects.png", "allometry.png", "atoms.png", "typical.png", "model.png",
+)  # fmt: skip
+"""Names of all files that may be in the folder of results."""
+
+_FIGURE_WIDTH = 140  # mm
 
 
 @command("raw_cells", "figure")
@@ -56,11 +62,13 @@ def compare_groups(
     out : Folder for tables and figures.
     table : Also write the analysis of variance: .csv, .tsv or .parquet; as .xlsx all tables, a sheet for each.
     permutations : Number of permutations.
+    joined : Draw a line through the points; use --no-joined for anatomical landmarks.
     """
-    if by is None and formula is None:
-        raise typer.BadParameter("give the column of the groups, or a model by --formula.", param_hint="--by")
+    refuse(by is None and formula is None, "--by", "give the column of the groups, or a model by --formula.")
     if out is not None:
-        _check_folder_is_named(run)
+        # An empty name becomes the same path as that of the current folder.
+        is_unnamed = out == Path() and bool({"", "--out="} & {*run.words})
+        refuse(is_unnamed, "-o", "needs the name of a folder; . is the current one.")
         from shapelex.plotting.style import import_matplotlib
 
         # Said before the work, not after it.
@@ -72,8 +80,6 @@ def compare_groups(
         say_notes(run, found)
     else:
         found = read_shapes_for(run, model, shapes)
-    import shapelex as sx
-
     with run.progress("comparing"):
         from shapelex.files.table_file import write_workbook
         from shapelex.statistics.group_comparison import compare_groups as compare
@@ -89,55 +95,37 @@ def compare_groups(
             permutations=permutations,
             seed=random_state,
         )
-    results = tell_results(compared, len(found), permutations)
-    run.make_record(random_state, shapes, dictionary, facts=results.facts)
-    run.note(*results.notes)
-    run.say(results.answer)
-    for text in results.texts:
-        run.say(f"\n{text}")
-    with run.progress("checking"):
-        findings = sx.check(found)
-    say_findings(run, findings, shapes)
+    tables, figures, facts = compared.tables(), compared.figures(joined), compared.facts()
+    run.make_record(random_state, shapes, dictionary, facts=facts)
+    run.note(*map(_in_commands, compared.notes()))
+    answer = compared.answer()
+    run.say(answer)
+    for text in compared.texts():
+        run.say(f"\n{_in_commands(text)}")
+    say_findings(run, found, shapes)
     if out is not None:
-        _write_results(run, out, results, joined)
+        folder = run.outputs.place(out)
+        for name, one in tables.items():
+            run.write_table(folder / f"{name}.csv", one)
+        for name, (draw, height) in figures.items():
+            save_drawing(run, folder / f"{name}.png", draw, (_FIGURE_WIDTH, height))
     if table is not None:
         if table.suffix.lower() == ".xlsx":
-            write_workbook(run.outputs.place(table), results.tables, run.record)
+            write_workbook(run.outputs.place(table), tables, run.record)
         else:
-            run.write_table(table, _columns_of(results.tables["anova"]))
+            run.write_table(table, tables["anova"])
     if run.figure is not None:
-        draw, height = next(iter(results.figures(joined).values()))
-        run.draw(draw, height / FIGURE_WIDTH)
-    return {"answer": results.answer, **results.facts, "tables": results.records()}
+        draw, height = next(iter(figures.values()))
+        run.draw(draw, height / _FIGURE_WIDTH)
+    return {"answer": answer, **facts, "tables": {name: _rows_of(one) for name, one in tables.items()}}
 
 
-def _check_folder_is_named(run: Run) -> None:
-    """Refuse an empty name, which becomes the same path as that of the current folder."""
-    for option, value in pairwise(options_apart(run.words)):
-        if option in ("-o", "--out") and not value:
-            raise typer.BadParameter("needs the name of a folder; . is the current one.", param_hint="-o")
+def _in_commands(text: str) -> str:
+    """Return remarks of the library in the words of the command line."""
+    return re.sub(r"\bsx\.(register|impute)\b", r"shapelex \1", text.replace("unit=None", "--unit none"))
 
 
-def _columns_of(table: Any) -> dict[str, Any]:
-    return {str(name): table[name].to_numpy() for name in table.columns}
-
-
-def _write_results(run: Run, out: Path, results: GroupResults, lines: bool) -> None:
-    """Write all tables and figures with their records."""
-    from matplotlib.figure import Figure
-
-    from shapelex.files.provenance import write_sidecar
-    from shapelex.files.table_file import write_table
-    from shapelex.plotting import figure_size, save_figure, style
-
-    folder = run.outputs.place(out)
-    for name, table in results.tables.items():
-        write_table(folder / f"{name}.csv", [_columns_of(table)], run.record, raw_cells=run.raw_cells)
-    for name, (draw, height) in results.figures(lines).items():
-        path = folder / f"{name}.png"
-        with style():
-            figure = Figure(figsize=figure_size(FIGURE_WIDTH, height), layout="constrained")
-            ax: Axes = figure.subplots()
-            draw(ax)
-            save_figure(figure, path)
-        write_sidecar(path, run.record)
+def _rows_of(table: "pd.DataFrame") -> list[dict[str, Any]]:
+    """Return the rows of a table as JSON values, None in place of NaN."""
+    rows: list[dict[str, Any]] = table.astype(object).where(table.notna(), None).to_dict("records")
+    return rows

@@ -1,12 +1,11 @@
 """``shapelex info`` and ``replay``: what a file holds, the command that made it, and whether its inputs changed."""
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shapelex.cli.command import command
 from shapelex.cli.errors import CommandError
-from shapelex.cli.outputs import FIGURE_SUFFIXES, options_apart, output_paths
+from shapelex.cli.outputs import FIGURE_SUFFIXES, output_paths
 from shapelex.cli.run import Run
 from shapelex.cli.shapes import open_or_read
 from shapelex.exceptions import ShapeFileError
@@ -196,18 +195,10 @@ def replay(run: Run, file: Path, *, all: bool = False) -> dict[str, Any]:  # noq
     return facts
 
 
-def _words(command: str) -> list[str]:
-    """Return the words of a recorded command with options apart; none where it is not a command line."""
-    try:
-        return options_apart(shlex.split(command))
-    except ValueError:
-        return []
-
-
 def _states(run: dict[str, Any]) -> dict[str, str]:
     from shapelex.files.provenance import state_of_input
 
-    written = output_paths(_words(run["command"]))
+    written = output_paths(run["command"])
     return {one["path"]: state_of_input(one, written) for one in run.get("inputs", [])}
 
 

@@ -125,9 +125,7 @@ def learn(
     if stability:
         run.say(model.stability_.summary())
     say_notes(run, found)
-    with run.progress("checking"):
-        findings = sx.check(found)
-    say_findings(run, findings, shapes)
+    say_findings(run, found, shapes)
     if run.figure is not None:
         pose = pose_on_page(found, model.space_)
         look = {"n_columns": run.columns, **run.look}

@@ -32,7 +32,7 @@ def measure(run: Run, shapes: str, *, out: Path, add: bool = False) -> dict[str,
         table = sx.measure(found)
     run.make_record(None, shapes)
     unit = table.attrs["unit"]
-    columns = {str(name): table[name].to_numpy() for name in table.columns}
+    columns = {str(name): table[name].to_numpy() for name in table}
     if add:
         # Columns of the set stay, such as the area in pixels of objects in a mask.
         columns = {f"measured_{name}" if name in found.metadata else name: one for name, one in columns.items()}

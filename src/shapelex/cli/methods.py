@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from shapelex.cli.command import TextFile, command
-from shapelex.cli.recorded_steps import Step, find_steps
+from shapelex.cli.recorded_steps import find_steps
 from shapelex.cli.run import Run
 from shapelex.cli.step_sentences import PAPER, sentence_of
 
@@ -29,10 +29,10 @@ def methods(run: Run, files: list[Path], *, out: TextFile | None = None) -> dict
     run.reads(*files)
     steps, versions = find_steps(files)
     sentences = [sentence_of(step) for step in steps]
-    told = [one for one in sentences if one is not None]
+    known = [one for one in sentences if one is not None]
     # Several files of one analysis may say the same.
-    paragraph = " ".join([*dict.fromkeys(words for words, _ in told if words), _versions_sentence(versions)])
-    references = list(dict.fromkeys([*(one for _, cited in told for one in cited), PAPER]))
+    paragraph = " ".join([*dict.fromkeys(words for words, _ in known if words), _versions_sentence(versions)])
+    references = list(dict.fromkeys([*(one for _, cited in known for one in cited), PAPER]))
     text = "\n\n".join([paragraph, "References", "\n".join(f"- {reference}" for reference in references)])
     run.say(text)
     for step, sentence in zip(steps, sentences, strict=True):
@@ -45,8 +45,8 @@ def methods(run: Run, files: list[Path], *, out: TextFile | None = None) -> dict
         target = run.outputs.place(out)
         write_atomically(target, lambda stream: stream.write((text + "\n").encode()))
         write_sidecar(target, run.make_record(None, *files))
-    return {"paragraph": paragraph, "references": references, "steps": [_as_json(step) for step in steps],
-            "versions": versions}  # fmt: skip
+    told = [{"command": one.command, "name": one.name, "facts": one.facts} for one in steps]
+    return {"paragraph": paragraph, "references": references, "steps": told, "versions": versions}
 
 
 def _versions_sentence(versions: list[dict[str, str]]) -> str:
@@ -56,7 +56,3 @@ def _versions_sentence(versions: list[dict[str, str]]) -> str:
         told.append(f"shapelex {one.get('shapelex', '(version not recorded)')} (Python {one.get('python', '?')}"
                     f"{''.join(f', {other}' for other in others)})")  # fmt: skip
     return f"All computations were made with {' and '.join(told)}." if told else ""
-
-
-def _as_json(step: Step) -> dict[str, Any]:
-    return {"command": step.command, "name": step.name, "facts": step.facts}

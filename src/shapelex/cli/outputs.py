@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-import typer
-
-from shapelex.cli.errors import CommandError
+from shapelex.cli.errors import CommandError, refuse
 from shapelex.exceptions import ShapeFileError, ShapelexError
 
 OUTPUT_OPTIONS = (
@@ -109,10 +107,8 @@ class Outputs:
         from shapelex.files.atomic import real_path
 
         target = real_path(path.expanduser())
-        if target in self._targets:
-            raise typer.BadParameter(
-                f"{path} is the path of {self._targets[target]}, too: name another file.", param_hint=option
-            )
+        other = self._targets.get(target)
+        refuse(other, option, f"{path} is the path of {other}, too: name another file.")
         self._targets[target] = option
         for name, leaves_out in self._inputs.items():
             _check_not_input(name, target, leaves_out, option)
@@ -210,8 +206,8 @@ def _check_kind(path: Path, option: str, kind: str) -> None:
         "movie": (".gif", ".mp4"),
     }
     suffix = path.suffix.lower()
-    if suffix not in suffixes.get(kind, (suffix,)):
-        raise typer.BadParameter(f"{path.name} must end in {' or '.join(suffixes[kind])}.", param_hint=option)
+    allowed = suffixes.get(kind, (suffix,))
+    refuse(suffix not in allowed, option, f"{path.name} must end in {' or '.join(allowed)}.")
     if kind in ("table", "codes") and suffix in TABLE_SUFFIXES:
         check_table_path(path)
     if kind == "shapes":
@@ -220,7 +216,7 @@ def _check_kind(path: Path, option: str, kind: str) -> None:
         try:
             find_writable(path)
         except ShapeFileError as error:
-            raise typer.BadParameter(str(error).replace("; or give format=", ""), param_hint=option) from error
+            refuse(True, option, str(error).replace("; or give format=", ""))
     if kind in ("shapes", "codes") and suffix == ".zarr":
         load_zarr()
     if suffix == ".mp4":
@@ -242,20 +238,27 @@ def is_ours(path: Path) -> bool:
     return False
 
 
-def options_apart(words: Iterable[str]) -> list[str]:
-    """Return the words of a command with the options that name outputs and their values apart, as in ``-o FILE``."""
+def words_of(command: str) -> list[str]:
+    """Return the words of a recorded command, options that name outputs apart from their values, as in ``-o FILE``.
+
+    There are none where it is not a command line.
+    """
     apart: list[str] = []
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return []
     for word in words:
         joined = _JOINED.fullmatch(word)
         apart += [word] if joined is None else [part for part in joined.groups() if part is not None]
     return apart
 
 
-def output_paths(words: Iterable[str]) -> set[Path]:
-    """Return the absolute paths that a command writes, with those of the records beside them."""
+def output_paths(command: str) -> set[Path]:
+    """Return the absolute paths that a recorded command writes, with those of the records beside them."""
     from shapelex.files.sidecar import sidecar_path
 
-    named = {Path(value).absolute() for option, value in pairwise(options_apart(words)) if option in OUTPUT_OPTIONS}
+    named = {Path(value).absolute() for option, value in pairwise(words_of(command)) if option in OUTPUT_OPTIONS}
     return named | {sidecar_path(path) for path in named if path.name}
 
 

@@ -3,15 +3,14 @@
 Input: files with a record of the run that made them. Output: one step per command; settings include defaults.
 """
 
-import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shapelex.cli.errors import RENAMED_OPTIONS, CommandError
-from shapelex.cli.outputs import options_apart
-from shapelex.exceptions import ShapeFileError, ShapelexError
+from shapelex.cli.errors import OLD_WORDS, CommandError
+from shapelex.cli.outputs import words_of
+from shapelex.exceptions import ShapelexError
 
 
 @dataclass(frozen=True)
@@ -65,10 +64,7 @@ def _as_versions(value: Any) -> dict[str, str]:
 
 
 def _make_step(command: str, facts: dict[str, Any]) -> Step:
-    try:
-        words = options_apart(shlex.split(command))
-    except ValueError:
-        words = []
+    words = words_of(command)
     if words[:1] != ["shapelex"] or len(words) < 2:
         return Step(command, "", {}, facts)
     settings = _settings(words[1], words[2:])
@@ -87,9 +83,10 @@ def _settings(name: str, arguments: list[str]) -> dict[str, Any]:
     if declared is None:
         return {}
     known = {option for one in declared.params for option in (*one.opts, *one.secondary_opts)}
-    arguments = [word if word in known else RENAMED_OPTIONS.get(word, word) for word in arguments]
+    renamed = {old: new for old, new in OLD_WORDS.items() if new.startswith("--") and old not in known}
+    arguments = [renamed.get(word, word) for word in arguments]
     try:
-        return dict(declared.make_context(name, list(arguments), resilient_parsing=True).params)
+        return dict(declared.make_context(name, arguments, resilient_parsing=True).params)
     except Exception:  # an option of an earlier version, for example
         return {}
 
@@ -98,6 +95,7 @@ def _describe(path: Path) -> dict[str, Any]:
     """Return what a file of shapes or a model holds; nothing for other files, or files that are gone."""
     from shapelex.files.archive import read_header
     from shapelex.files.atomic import is_zarr_folder
+    from shapelex.files.model_file import read_model
 
     is_archive = path.suffix.lower() == ".npz" and path.is_file()
     if not (is_archive or is_zarr_folder(path)):
@@ -105,11 +103,12 @@ def _describe(path: Path) -> dict[str, Any]:
     try:
         header = read_header(path) if is_archive else {}
         if header.get("format") == "shapelex model":
-            return _describe_model(path)
+            model = read_model(path)
+            return {"kind": model.kind, "space": repr(model.space), "rmse": model.results.get("rmse_")}
         if header.get("format", "shapelex shapes") != "shapelex shapes":
             return {}
         return _describe_shapes(path)
-    except (ShapelexError, ShapeFileError, OSError, KeyError, ValueError):
+    except (ShapelexError, OSError, KeyError, ValueError):
         return {}
 
 
@@ -141,10 +140,3 @@ def _in_words(space: Any, preparation: Any) -> str:
         return f"{kind}, each described by {space.n_coordinates} points"
     name = {"BSpline": "a B-spline", "HermiteSpline": "a Hermite spline"}.get(type(space).__name__, "a curve")
     return f"{kind}, each described by {name} with {space.n_coordinates} coefficients"
-
-
-def _describe_model(path: Path) -> dict[str, Any]:
-    from shapelex.files.model_file import read_model
-
-    model = read_model(path)
-    return {"kind": model.kind, "space": repr(model.space), "rmse": model.results.get("rmse_")}

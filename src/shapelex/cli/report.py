@@ -3,10 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from shapelex.cli.command import Page, command
-from shapelex.cli.errors import CommandError
+from shapelex.cli.errors import CommandError, refuse
 from shapelex.cli.run import Run
 from shapelex.cli.shapes import fit_for, load_dictionary, open_if_large, read_shapes_for, refuse_incomplete, unit_of
 
@@ -33,6 +31,7 @@ def report(
     -------
     out : Page to write, .html.
     title : Title of the page.
+    joined : Draw a line through the points; use --no-joined for anatomical landmarks.
     max_shapes : Maximum number of shapes on the page.
     by : Column whose groups are compared; few labels are by default.
     tested : Table that classify --tested wrote: show the confusion matrix and the misclassified shapes.
@@ -71,8 +70,8 @@ def _read_predictions(path: Path) -> Any:
     from shapelex.exceptions import reason_of
     from shapelex.files.table_file import TABLE_SUFFIXES, read_table
 
-    if path.suffix.lower() not in TABLE_SUFFIXES:
-        raise typer.BadParameter(f"{path.name} must end in {', '.join(TABLE_SUFFIXES)}.", param_hint="--tested")
+    is_table = path.suffix.lower() in TABLE_SUFFIXES
+    refuse(not is_table, "--tested", f"{path.name} must end in {', '.join(TABLE_SUFFIXES)}.")
     try:
         return read_table(path, str)
     except FileNotFoundError as error:

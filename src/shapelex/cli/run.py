@@ -47,7 +47,7 @@ class Run:
         width: str | None = None,
         style: Path | None = None,
         columns: int | None = None,
-        no_lines: bool = False,
+        joined: bool = True,
         numbers: bool = False,
         force: bool = False,
         quiet: bool = False,
@@ -62,7 +62,7 @@ class Run:
         width : With --figure: width in millimeters, or single (85 mm) or double (180 mm). [default: double]
         style : With --figure: style file of matplotlib, such as one with the line font.size: 7.
         columns : With --figure: number of shapes per row.
-        no_lines : With --figure: draw landmarks as points, without a line through them.
+        joined : With --figure: draw a line through the points; use --no-joined for anatomical landmarks.
         numbers : With --figure: mark the landmarks, and number those of the first shape from 1.
         force : Replace files that shapelex wrote, but no others.
         quiet : Print nothing but errors.
@@ -72,7 +72,7 @@ class Run:
         self.outputs.force = force
         self.figure, self.width, self.style, self.columns = figure, width, style, columns
         self.look: dict[str, Any] = {"points": "numbers"} if numbers else {}
-        self.look |= {"linestyle": "none"} if no_lines else {}
+        self.look |= {} if joined else {"linestyle": "none"}
         self.talks = not (quiet or json)
         if figure is not None:
             from shapelex.cli.figures import prepare_figure
@@ -116,7 +116,7 @@ class Run:
 
         self.reads(*inputs)
         names = [str(path) for path in inputs if path is not None]
-        self.record = make_run(self.command, seed, names, output_paths(self.words)) | facts
+        self.record = make_run(self.command, seed, names, output_paths(self.command)) | facts
         return self.record
 
     @property
@@ -124,10 +124,13 @@ class Run:
         """The command as it was typed."""
         return shlex.join(["shapelex", *self.words])
 
-    def write_table(self, path: Path, columns: dict[str, Any]) -> None:
-        """Write a table that was claimed, with the record."""
+    def write_table(self, path: Path, table: Any) -> None:
+        """Write columns by name, or a data frame, to a path that was claimed, with the record."""
+        import numpy as np
+
         from shapelex.files.table_file import write_table
 
+        columns = {str(name): np.asanyarray(table[name]) for name in table}
         write_table(self.outputs.place(path), [columns], self.record, raw_cells=self.raw_cells)
 
     def write_shapes(self, path: Path, shapes: Any) -> None:

@@ -1,15 +1,12 @@
 """``shapelex sequence``: codes of time series that follow the motion, with pictures, movies and tables of states."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from shapelex.cli.command import MovieFile, Table, command
 from shapelex.cli.errors import CommandError
 from shapelex.cli.run import Run
 from shapelex.cli.shapes import load_dictionary, read_shapes_for
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Height divided by width of each picture.
 _ASPECTS = {"ethogram": 0.28, "weights": 0.5, "phases": 0.4, "portrait": 0.75, "kymograph": 0.35, "transitions": 0.8}
@@ -70,7 +67,7 @@ def sequence(
         )
     run.make_record(dictionary.random_state, shapes, model)
     run.note(*result.remarks)
-    run.write_table(out, {"id": found.ids, **_columns_of(result.to_dataframe())})
+    run.write_table(out, {"id": found.ids, **result.to_dataframe()})
     n_coded = int(result.is_coded.sum())
     rate = "" if result.flicker_rate is None else f", {result.flicker_rate:.3g} per second"
     run.say(
@@ -85,7 +82,7 @@ def sequence(
         run.say(f"states: {known.explanation}")
     for path, make in ((bouts, sx.sequences.bouts), (transitions, sx.sequences.transitions)):
         if path is not None:
-            run.write_table(path, _columns_of(make(result, known, min_duration=min_duration)))
+            run.write_table(path, make(result, known, min_duration=min_duration))
     aspect = _ASPECTS[picture]
     if picture == "ethogram" and chosen is None:
         aspect = min(1.2, aspect + _STRIP_ASPECT * (result.n_series - 1))
@@ -115,14 +112,3 @@ def _series_of(shapes: Any, name: str | None) -> Any:
         listed = ", ".join(str(one) for one in known[:8].tolist()) + (", …" if len(known) > 8 else "")
         raise CommandError(f"There is no series {name}: --series can be {listed}.")
     return match
-
-
-def _columns_of(table: "pd.DataFrame") -> dict[str, Any]:
-    """Return the columns of a table as arrays; text as text, not as objects."""
-    import numpy as np
-
-    columns = {}
-    for name in table.columns:
-        values = table[name].to_numpy()
-        columns[str(name)] = values if values.dtype.kind in "biuf" else np.array([str(one) for one in values.tolist()])
-    return columns

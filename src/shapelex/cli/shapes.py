@@ -1,6 +1,5 @@
 """Shapes and models that commands read, whole or piece by piece, and clusters that learn from them."""
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from shapelex.cli.run import Run
     from shapelex.estimators import ShapeDictionary
     from shapelex.shapes import ShapeSet
-    from shapelex.shapes.study import Units
     from shapelex.spaces import Space
 
 
@@ -243,22 +241,17 @@ def unit_of(option: str | None) -> str | None:
     return "auto" if option is None else None if option == "none" else option
 
 
-def say_units(run: "Run", shapes: "ShapeSet", option: str | None) -> "Units | None":
-    """Find the units of a set, and say what they are."""
+def say_units(run: "Run", shapes: "ShapeSet", option: str | None) -> "ShapeSet":
+    """Find the units of a set, say what they are, and return the set with them: whatever is made of it has them."""
     units = shapes.units(unit_of(option))
     if units is not None:
         run.note(f"{units}; --unit none treats shapes as independent.")
-    return units
+    return shapes.replace(roles={**shapes.roles, "unit": None if units is None else units.column})
 
 
 def with_unit(shapes: "ShapeSet", option: str | None) -> "ShapeSet":
     """Return a set with the unit that the option names."""
     return shapes if option is None else shapes.replace(roles={**shapes.roles, "unit": unit_of(option)})
-
-
-def in_commands(text: Any) -> str:
-    """Return remarks of the library in the words of the command line."""
-    return re.sub(r"\bsx\.(register|impute)\b", r"shapelex \1", text.replace("unit=None", "--unit none"))
 
 
 def make_space(kind: str, n_points: int, closed: bool) -> "Space":

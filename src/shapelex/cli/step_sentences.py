@@ -48,6 +48,8 @@ Sentence = tuple[str, tuple[str, ...]]
 
 def sentence_of(step: Step) -> Sentence | None:
     """Return what a step did, in words for a paper, and the references to cite; None where no words are known."""
+    if step.name in _ALWAYS:
+        return _ALWAYS[step.name], (PAPER,)
     tell = _SENTENCES.get(step.name)
     if tell is None:
         return ("", ()) if not step.name or step.name in _CHANGES_NOTHING else None
@@ -95,10 +97,6 @@ def _tell_register(step: Step) -> Sentence:
     return _registration(step.facts["registered"]) if step.facts.get("registered") else "", ()
 
 
-def _tell_impute(_: Step) -> Sentence:
-    return "Missing landmarks were estimated from a sparse dictionary of shapes (Song et al., 2020).", (PAPER,)
-
-
 def _tell_learn(step: Step) -> Sentence:
     settings = step.settings
     error = step.facts.get("rmse")
@@ -111,10 +109,6 @@ def _tell_learn(step: Step) -> Sentence:
         f"shape by a weighted sum of at most {settings.get('n_nonzero', '?')} of them, with complex weights that scale "
         f"and rotate each atom individually (Song et al., 2020; random seed {settings.get('random_state', '?')}){told}."
     ), (PAPER,)
-
-
-def _tell_encode(_: Step) -> Sentence:
-    return "Each shape was encoded by its weights over the atoms of the dictionary (Song et al., 2020).", (PAPER,)
 
 
 def _tell_mean(step: Step) -> Sentence:
@@ -208,12 +202,14 @@ def _tell_compare(step: Step) -> Sentence:
     return f"Methods were compared by their reconstruction errors in a cross-validation with {folds} folds.", ()
 
 
+_ALWAYS = {
+    "encode": "Each shape was encoded by its weights over the atoms of the dictionary (Song et al., 2020).",
+    "impute": "Missing landmarks were estimated from a sparse dictionary of shapes (Song et al., 2020).",
+}
 _SENTENCES: dict[str, Callable[[Step], Sentence]] = {
     "import": _tell_import,
     "register": _tell_register,
-    "impute": _tell_impute,
     "learn": _tell_learn,
-    "encode": _tell_encode,
     "mean": _tell_mean,
     "test": _tell_test,
     "classify": _tell_classify,

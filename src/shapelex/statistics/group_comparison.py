@@ -3,6 +3,7 @@
 import math
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +17,17 @@ from shapelex.statistics.data import read_input, tell_choice
 from shapelex.statistics.group_pairs import Pairwise, pairwise
 from shapelex.statistics.grouping import group_units
 from shapelex.statistics.local_differences import LocalTest, local_test
-from shapelex.statistics.mean_distances import mean_distances
+from shapelex.statistics.mean_distances import mean_distances, plot_mean_distances
 from shapelex.statistics.models import ShapeLinearModel, fit_groups, shape_lm
+from shapelex.statistics.results import format_table
 from shapelex.statistics.size_dependence import Allometry, allometry
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+
+Draw = tuple[Callable[["Axes"], Any], float]
+"""Function that draws on axes, and the height of its figure in mm where it is 140 mm wide."""
 
 LEVEL = 0.05
 CONFIDENCE = 0.95
@@ -90,6 +96,120 @@ class GroupComparison:
                 f"at least {least} permutations."
             )
         return told
+
+    def tables(self) -> "dict[str, pd.DataFrame]":
+        """Return all that was found as tables, by name."""
+        found = {"anova": self.fit.to_dataframe()}
+        if self.pairs is not None:
+            found["pairs"] = self.pairs
+        if self.interactions is not None:
+            found["interactions"] = self.interactions
+        if self.local is not None:
+            found["points"] = self.local.to_dataframe()
+        if self.atoms is not None:
+            found |= {"atoms": self.atoms.to_dataframe(), "atom_means": self.atoms.means}
+        return found
+
+    def figures(self, lines: bool) -> dict[str, Draw]:
+        """Return the figures to draw, by name; `lines` joins the points of a shape."""
+        drawn: dict[str, Draw] = {}
+        local, atoms, size = self.local, self.atoms, self.allometry
+        if local is not None:
+            drawn["means"] = (lambda ax: local.plot(ax, lines=lines)), 100
+        if self.pairs is not None and "low" in self.pairs:
+            drawn["effects"] = self._draw_effects, 25 + 8 * min(len(self.pairs), 20)
+        if size is not None:
+            drawn["allometry"] = (lambda ax: size.plot(ax=ax)), 100
+        if atoms is not None:
+            drawn["atoms"] = (lambda ax: atoms.plot(ax)), 110
+            drawn["typical"] = (lambda ax: atoms.plot_typical(ax)), 100
+        return drawn or {"model": ((lambda ax: self.fit.plot(ax=ax)), 100)}
+
+    def _draw_effects(self, ax: "Axes") -> None:
+        assert self.pairs is not None
+        corrected = f"P corrected for {len(self.pairs)} pairs ({self.correction.capitalize()}); "
+        plot_mean_distances(self.pairs.assign(P=self.pairs["P_corrected"]), alpha=LEVEL, ax=ax)
+        ax.set_xlabel(f"{ax.get_xlabel()}\n{corrected if len(self.pairs) > 1 else ''}gray: P > {LEVEL:g}")
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a record of this comparison tells, as JSON values."""
+        fit = self.fit
+        told: dict[str, Any] = {
+            "formula": fit.formula,
+            "by": self.by,
+            "unit": None if self.units is None else self.units.column,
+            "n_used": fit.n_used,
+            "n_shapes": fit.n_used + len(fit.dropped),
+            "units": fit.shapes.noun,
+            "n_units": len(fit.shapes.table),
+            "dropped": {str(row): self.left_out.get(row, reason) for row, reason in fit.dropped.items()},
+            "permutations": fit.settings["permutations"],
+            "type": fit.settings["type"],
+        }
+        if self.pairs is not None:
+            told |= {"correction": self.correction, "n_pairs": len(self.pairs)}
+            told |= {"bootstrap": BOOTSTRAP} if "low" in self.pairs else {}
+        if self.interactions is not None:
+            told["interactions"] = self.interactions["term"].value_counts(sort=False).to_dict()
+        if self.by is not None and (self.other_terms or self.allometry is not None):
+            told["other_terms"] = self.other_terms
+            told["allometry"] = None if self.allometry is None else f"shape ~ log(size) * {self.by}"
+        return told
+
+    def texts(self) -> list[str]:
+        """Return all that was found in words, without the notes."""
+        told = [str(self.fit)]
+        if self.pairs is not None:
+            told.append(_pairs_text(self.pairs, self.correction))
+        if self.interactions is not None:
+            told += [
+                _pairs_text(table.drop(columns="term"), self.correction, f" of the combinations in {term}")
+                for term, table in self.interactions.groupby("term", sort=False)
+            ]
+        told += [str(one) for one in (self.local, self.atoms) if one is not None]
+        adjustment = []
+        if self.by is not None and self.other_terms:
+            adjustment.append(
+                f"The comparison at single points (points.csv, means.png) is of the groups of {self.by} alone: it is "
+                f"not adjusted for {', '.join(self.other_terms)}."
+            )
+        if self.by is not None and self.allometry is not None:
+            adjustment.append(
+                f"The allometry (allometry.png) is that of shape ~ log(size) * {self.by}, whatever the model."
+            )
+        told += [" ".join(adjustment)] if adjustment else []
+        for note in self.notes():
+            told = [text.replace(f"\n{note}", "").rstrip() for text in told]
+        return told
+
+    def answer(self) -> str:
+        """Return the result in one sentence."""
+        table, terms, local, atoms = self.fit.table, self.fit.design.terms, self.local, self.atoms
+        how = f"{self.fit.settings['permutations']} permutations"
+        if self.units is not None:
+            how += f" of {len(self.fit.shapes.table)} {self.units.noun}"
+        if local is None or len(terms) > 1:
+            parts = []
+            for verdict, is_wanted in (("matters for shape", True), ("is not seen to matter", False)):
+                p_values = {term: float(table.loc[term, "P"]) for term in terms}
+                named = [f"{term} (P = {p:.3g})" for term, p in p_values.items() if (p <= LEVEL) == is_wanted]
+                if len(named) > 1:
+                    named = [", ".join(named[:-1]) + f" and {named[-1]}"]
+                    verdict = verdict.replace("matters", "matter").replace("is not", "are not")
+                parts += [f"{some} {verdict}" for some in named]
+            return f"In the model {self.fit.formula}, {'; '.join(parts)}; {how}."
+        p, share = float(table.loc[terms[0], "P"]), float(table.loc[terms[0], "Rsq"])
+        groups = local.groups
+        names = f"{groups[0]} and {groups[1]}" if len(groups) == 2 else f"the {len(groups)} groups of {self.by}"
+        verdict = (
+            f"Shape differs between {names}" if p <= LEVEL else f"No difference in shape between {names} was found"
+        )
+        more = ""
+        if p <= LEVEL and local.differs.any():
+            more += f", at {int(local.differs.sum())} of {len(local.P)} points"
+        if p <= LEVEL and atoms is not None and len(atoms.differing):
+            more += f" and in {len(atoms.differing)} of {atoms.mean_weights.shape[1]} atoms"
+        return f"{verdict}{more}: P = {p:.3g} ({how}); the groups explain {100 * share:.1f} % of the variation."
 
 
 def compare_groups(
@@ -160,6 +280,14 @@ def _compare_pairs(fit: ShapeLinearModel, by: str, *, is_plain: bool, seed: int)
             tables.append(_pairs_of(fit, columns, is_plain=False).to_dataframe())
             tables[-1].insert(0, "term", term)
     return found | ({"interactions": pd.concat(tables, ignore_index=True)} if tables else {})
+
+
+def _pairs_text(table: "pd.DataFrame", correction: str, what: str = "") -> str:
+    interval = (
+        f", adjusted for sampling, with intervals of {100 * CONFIDENCE:g} % (bootstrap)" if "low" in table else ""
+    )
+    corrected = f"; P corrected by the method of {correction.capitalize()}" if len(table) > 1 else ""
+    return f"Distances between mean shapes{what}{interval}{corrected}.\n\n{format_table(table, index=False)}"
 
 
 def _pairs_of(fit: ShapeLinearModel, columns: list[str], *, is_plain: bool) -> Pairwise:
