@@ -9,10 +9,10 @@ values lie in other files are refused, as is one that declares far more than its
 HDF5 keeps text of variable length elsewhere in the file, behind a number of bytes, an address and an index, and takes
 as much memory as that number says before it looks at the address: 4 GiB for four damaged bytes. It offers no way to see
 the number, so the header of an object is gone through here, as the HDF5 File Format Specification (version 3, section
-IV.A) describes it. Not checked are attributes outside the header, where objects with very many have them, and text in
-chunks.
+IV.A) describes it. Not checked are attributes outside the header, where objects with very many have them.
 """
 
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -373,11 +373,10 @@ def attributes_of(found: "h5py.Dataset | h5py.Group", path: Path) -> Any:
 
 def check_text(found: "h5py.Dataset", path: Path) -> None:
     """Refuse a dataset of text that is longer than the file."""
-    start = found.id.get_offset()
-    if found.dtype.kind == "O" and start is not None:
-        with path.open("rb") as stream:
-            # Unlike addresses of objects, this one counts from the start of the file.
-            references = _read(stream, start, _REFERENCE_BYTES * found.size)
+    if found.dtype.kind != "O":
+        return
+    with path.open("rb") as stream:
+        for references in _stored_references(found, stream):
             _check_references(references, stream, found.file.userblock_size, repr(found.name), path)
 
 
@@ -385,6 +384,21 @@ def read_texts(found: "h5py.Dataset", path: Path) -> list[str]:
     """Return the entries of a list of text, once it is sure that they are not longer than the file."""
     check_text(found, path)
     return [one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one) for one in found[()].tolist()]
+
+
+def _stored_references(found: "h5py.Dataset", stream: BinaryIO) -> Iterator[bytes]:
+    """Yield what a dataset of text holds, a reference for each text: as a whole, or chunk by chunk."""
+    # Unlike addresses of objects, these count from the start of the file.
+    start = found.id.get_offset()
+    if start is not None:
+        yield _read(stream, start, _REFERENCE_BYTES * found.size)
+    elif found.chunks is not None:
+        n_bytes = _REFERENCE_BYTES * int(np.prod(found.chunks, dtype=object))
+        for number in range(found.id.get_num_chunks()):
+            stored = found.id.get_chunk_info(number)
+            content = _read(stream, stored.byte_offset, min(stored.size, n_bytes + _MAX_BLOCK_BYTES))
+            is_packed = found.compression == "gzip" and not stored.filter_mask & 1
+            yield zlib.decompressobj().decompress(content, n_bytes) if is_packed else content
 
 
 def _check_references(references: bytes, stream: BinaryIO, n_before: int, name: str, path: Path) -> None:
