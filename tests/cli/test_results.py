@@ -25,7 +25,7 @@ def test_learn_is_what_the_estimator_learns(folder, shapes):
     )
     model = sx.ShapeDictionary(4, 2, space=shapes.space, coder="ormp", n_restarts=2, random_state=3).fit(shapes)
     np.testing.assert_array_equal(sx.load("m.npz").atoms_, model.atoms_)
-    assert shown[0] == f"40 shapes, 4 atoms, at most 2 per shape: RMSE {100 * model.rmse_:.2f} %"
+    assert shown[0] == f"40 shapes, 4 atoms, at most 2 per shape: training RMSE {100 * model.rmse_:.2f} %"
     assert lines_of(run("info m.npz"))[-1].startswith("made by: shapelex learn shapes.npz -o m.npz")
     facts = facts_of(run("info m.npz --json"))
     assert (facts["n_atoms"], facts["seed"]) == (4, 3)

@@ -1,12 +1,16 @@
 """``shapelex check``: what may be wrong with a set, and the command that mends it."""
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shapelex.cli.command import Table, command
 from shapelex.cli.run import Run
 from shapelex.cli.shapes import open_or_read
+
+if TYPE_CHECKING:
+    from shapelex.checks.findings import Finding
 
 
 @command("raw_cells")
@@ -42,12 +46,9 @@ def check(run: Run, shapes: str, *, out: Table | None = None, kind: list[str] | 
     return findings
 
 
-def say_findings(run: Run, shapes: Any, path: str | Path, *, sizes_count: bool = False) -> None:
-    """Check the shapes of a file, and say in one line each what was found; of their sizes only where these count."""
-    import shapelex as sx
-
-    with run.progress("checking"):
-        lines = [f"check: {one.text}" for one in sx.check(shapes) if sizes_count or one.kind != "no_scale"]
+def say_findings(run: Run, findings: "Sequence[Finding]", path: str | Path, *, sizes_count: bool = False) -> None:
+    """Say in one line each what was found in the shapes of a file; of their sizes only where these count."""
+    lines = [f"check: {one.text}" for one in findings if sizes_count or one.kind != "no_scale"]
     for line in lines:
         run.say(line)
     if lines:

@@ -64,6 +64,8 @@ def compare_groups(
     permutations : Number of permutations.
     joined : Draw a line through the points; use --no-joined for anatomical landmarks.
     """
+    import shapelex as sx
+
     refuse(by is None and formula is None, "--by", "give the column of the groups, or a model by --formula.")
     if out is not None:
         # An empty name becomes the same path as that of the current folder.
@@ -102,7 +104,9 @@ def compare_groups(
     run.say(answer)
     for text in compared.texts():
         run.say(f"\n{_in_commands(text)}")
-    say_findings(run, found, shapes)
+    with run.progress("checking"):
+        findings = sx.check(found)
+    say_findings(run, findings, shapes)
     if out is not None:
         folder = run.outputs.place(out)
         for name, one in tables.items():

@@ -133,7 +133,9 @@ def import_shapes(
         checked = shapes if shapes.in_memory else sx.open_shapes(run.outputs.place(out))
         summary = Summary(checked)
     run.say(str(summary))
-    say_findings(run, checked, out, sizes_count=True)
+    with run.progress("checking"):
+        findings = sx.check(checked)
+    say_findings(run, findings, out, sizes_count=True)
     run.keep_remarks(shapes.notes)
     labels = sorted(summary.labels) if summary.labels else None
     return {"n_shapes": shapes.shape[0], "space": repr(shapes.space), "labels": labels}

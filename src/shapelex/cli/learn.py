@@ -119,13 +119,17 @@ def learn(
     model.save(run.outputs.place(out), overwrite=True, run=run.record)
     if n_incomplete:
         run.say(f"{n_incomplete} shapes are incomplete: their errors are those on the landmarks that they have")
-    run.say(f"{len(found)} shapes, {n_atoms} atoms, at most {n_nonzero} per shape: RMSE {100 * model.rmse_:.2f} %")
+    run.say(
+        f"{len(found)} shapes, {n_atoms} atoms, at most {n_nonzero} per shape: training RMSE {100 * model.rmse_:.2f} %"
+    )
     shares = f"{100 * model.usage_.min():.0f} to {100 * model.usage_.max():.0f} %"
     run.say(f"{model.n_iter_} updates; atoms are used by {shares} of the shapes")
     if stability:
         run.say(model.stability_.summary())
     say_notes(run, found)
-    say_findings(run, found, shapes)
+    with run.progress("checking"):
+        findings = sx.check(found)
+    say_findings(run, findings, shapes)
     if run.figure is not None:
         pose = pose_on_page(found, model.space_)
         look = {"n_columns": run.columns, **run.look}
