@@ -414,11 +414,13 @@ def _check_references(references: bytes, stream: BinaryIO, n_before: int, name: 
             continue  # HDF5 says so itself
         heap += _read(stream, start + 16, min(_integer(heap, 8, 8), _MAX_BLOCK_BYTES) - 16)
         place = 16
-        while place + 16 <= len(heap) and _integer(heap, place, 2):
-            place += 16 + -(-_integer(heap, place + 8, 8) // 8) * 8
-        # What is free is an object of its own, with the number 0.
-        if place + 16 <= len(heap) and _integer(heap, place + 8, 8) == 0:
-            raise ShapeFileError(f"{path} is damaged: the heap of {name} has an object of no size.")
+        while place + 16 <= len(heap):
+            n_bytes = _integer(heap, place + 8, 8)
+            # What is free is an object of its own, with the number 0, whose size is that of its head, too.
+            step = 16 + -(-n_bytes // 8) * 8 if _integer(heap, place, 2) else n_bytes
+            if step < 16:
+                raise ShapeFileError(f"{path} is damaged: the heap of {name} has an object of no size.")
+            place += step
 
 
 def _attribute_messages(stream: BinaryIO, address: int, n_before: int) -> Iterator[bytes]:
