@@ -217,6 +217,35 @@ def test_interactions_have_pairs_and_a_workbook_has_all_tables(folder, shapes):
     assert 70 < float(box[1]) * 25.4 / 72 < 86
 
 
+def test_columns_whose_names_are_not_one_word(folder, shapes):
+    columns = {"treatment (C)": ["f", "m"] * 20, "my site": ["n"] * 20 + ["s"] * 20}
+    sx.write(shapes.replace(labels=None, metadata=columns), "words.npz")
+    alone = facts_of(run("test words.npz --by 'treatment (C)' --permutations 19 --json"))
+    assert "other_terms" not in alone
+    words = "test words.npz --by 'treatment (C)' --permutations 19 --json --formula"
+    both = facts_of(run(f"{words} '~ `treatment (C)` * `my site` + log(size)'"))
+    assert both["other_terms"] == ["my site", "log(size)", "treatment (C):my site"]
+    assert len(both["tables"]["interactions"]) == 6
+
+
+def test_too_few_units_to_show_a_difference_are_no_result(folder, shapes):
+    sx.write(
+        shapes.replace(labels=["a"] * 20 + ["b"] * 20, metadata={"dish": [f"d{i // 7}" for i in range(40)]}), "d.npz"
+    )
+    rows = sx.read("d.npz")[[*range(14), *range(21, 35)]]
+    sx.write(rows.replace(labels=["a"] * 14 + ["b"] * 14), "few.npz")
+    lines = lines_of(run("test few.npz --by label --unit dish --permutations 99"))
+    # Of the three divisions of four dishes in pairs, the present one is one: exchanging the groups changes nothing.
+    assert lines[1].startswith(
+        "4 values of dish are too few to show that shape differs by label: P cannot be below 0.33"
+    )
+    assert (
+        "Only 6 different divisions of the values of dish into these groups exist: P cannot be much below 0.33."
+        in " ".join(lines)
+    )
+    assert "different permutations" not in " ".join(lines)
+
+
 def test_too_few_permutations_for_the_number_of_pairs_are_told(folder, shapes):
     sx.write(shapes.replace(labels=list("abcde") * 8), "many.npz")
     note = "note: with 99 permutations no corrected P of 10 pairs can be 0.05 or less: use at least 199 permutations."

@@ -170,3 +170,24 @@ def test_a_link_stays_a_link_to_what_is_new(ready):
     assert (ready / "link.csv").is_symlink()
     assert len(sx.read_codes("there/codes.csv").codes) == 40
     assert read_run("link.csv")["command"] == "shapelex encode model.npz shapes.npz -o link.csv"
+
+
+def test_a_log_goes_to_no_other_file_and_its_name_is_taken(folder):
+    before = (folder / "shapes.npz").read_bytes()
+    (folder / "own.csv").write_text("id,x\n")
+    for words in (
+        "info shapes.npz --log shapes.npz",
+        "info shapes.npz --log own.csv",
+        "mean shapes.npz -o a.npz --log a.npz",
+    ):
+        assert run(words).exit_code != 0
+    assert (folder / "shapes.npz").read_bytes() == before
+    assert (folder / "own.csv").read_text() == "id,x\n"
+    for _ in range(2):
+        lines_of(run("mean shapes.npz -o mean.npz --force --log a.log"))
+    assert (folder / "a.log").read_text().count("started: ") == 2
+
+
+def test_a_list_that_names_no_shape_excludes_none_and_is_refused(folder):
+    refused("import shapes.npz -o less.npz --exclude 'cell 1000'", "names no shape of these: 'cell 1000'")
+    assert not (folder / "less.npz").exists()

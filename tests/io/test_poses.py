@@ -132,6 +132,22 @@ def test_labeled_poses_count_before_predicted_ones(tmp_path):
     check_refused("cut.slp", sx.read, tmp_path / "cut.slp")
 
 
+@needs_sleap_io
+def test_tracks_of_one_name_and_poses_without_a_track_are_all_kept(tmp_path):
+    import sleap_io
+
+    frames = make_frames(sleap_io)[:5]
+    for frame in frames:
+        for one in frame.instances:
+            one.track.name = "1"
+        found = sleap_io.Instance.from_numpy(POINTS[0, 0], skeleton=frame.instances[0].skeleton)
+        frame.instances.append(found)
+    sleap_io.Labels(frames).save(str(tmp_path / "same.slp"))
+    shapes = sx.read(tmp_path / "same.slp")
+    assert len(shapes) == 15
+    assert len(set(shapes.metadata["individual"])) == 3
+
+
 def test_projects_name_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "sleap_io", None)
     (tmp_path / "a.slp").write_bytes(b"\x89HDF\r\n\x1a\n")

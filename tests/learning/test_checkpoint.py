@@ -20,6 +20,7 @@ WAYS = {
     "swaps": {"coder": "beam", "n_nonzero": 1, "n_swaps": 9, "n_restarts": 2},
     "restarts": {"coder": "ormp", "n_restarts": 3, "init": "random", "max_iter": 3},
     "batches": {"coder": "ormp", "batch_size": 40, "max_iter": 3},
+    "curves": {"coder": "ormp", "space": sx.BSpline(5), "init": "random"},
 }
 
 

@@ -45,7 +45,7 @@ def test_one_row_for_every_method_sparsity_and_fold_printed_and_drawn(table):
     frame = table.to_dataframe().query("split == 'held out' and method == 'tangent PCA'")
     assert table.curves("held out")["tangent PCA"] == pytest.approx(frame.groupby("n_nonzero")["rmse"].mean().to_dict())
     lines = str(table).splitlines()
-    assert lines[0] == "RMSE in percent of 48 shapes"
+    assert lines[0] == "training RMSE in percent of 48 shapes"
     assert lines[1].split() == ["atoms", "per", "shape", "1", "3"]
     assert lines[2].split() == [*METHODS[0].split(), *(f"{100 * table.curves()[METHODS[0]][s]:.2f}" for s in (1, 3))]
     assert "RMSE in percent of held-out shapes, mean of 3 folds" in lines

@@ -1,6 +1,7 @@
 """The app: all commands, what they share, and how they end."""
 
 import logging
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,7 +19,7 @@ from shapelex.cli.command import Command
 from shapelex.cli.compare import compare, suggest
 from shapelex.cli.demo import demo
 from shapelex.cli.encode import encode, reconstruct
-from shapelex.cli.errors import Failure, OptionNames, UsageError, describe, make_printable, on_one_line, refuse
+from shapelex.cli.errors import Failure, OptionNames, UsageError, describe, make_printable, refuse, without_breaks
 from shapelex.cli.formats import formats
 from shapelex.cli.group_tests import compare_groups
 from shapelex.cli.import_shapes import import_shapes
@@ -44,6 +45,7 @@ _COMMANDS = {
 _SHARED = "shapelex.shared"
 _EPILOG = "For every command: --verbose, --log FILE and --debug, see shapelex --help."
 
+_QUIET = re.compile(r"--quiet|-q+(o.*)?", re.DOTALL)
 logger = logging.getLogger(__name__)
 
 
@@ -77,7 +79,7 @@ class GuardedGroup(TyperGroup):
         """Run the command."""
         shared = ctx.meta[_SHARED]
         run = Run(shared.words)
-        is_quiet, as_json = bool({"-q", "--quiet"} & set(run.words)), "--json" in run.words
+        is_quiet, as_json = any(map(_QUIET.fullmatch, run.words)), "--json" in run.words
         level = logging.DEBUG if shared.verbose else logging.ERROR if is_quiet else logging.WARNING
 
         def translate(text: str) -> str:
@@ -86,6 +88,8 @@ class GuardedGroup(TyperGroup):
         # The log is open until a failure is told, too.
         with ExitStack() as log:
             try:
+                if shared.log is not None:
+                    run.outputs.reserve_log(shared.log)
                 log.enter_context(show_log(level, shared.log, translate))
                 log.enter_context(_log_warnings(run, translate))
                 logger.info("started: %s", run.command)
@@ -147,7 +151,7 @@ def _log_warnings(run: Run, translate: Callable[[str], str]) -> Iterator[None]:
     """Log warnings, on one line each."""
 
     def show(message: Any, *_: Any, **__: Any) -> None:
-        text = translate(on_one_line(marked_text(message) if isinstance(message, Warning) else str(message)))
+        text = translate(without_breaks(marked_text(message) if isinstance(message, Warning) else str(message)))
         run.warnings.append(text)
         logger.warning("warning: %s", text)
 

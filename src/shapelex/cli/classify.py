@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Columns = dict[str, np.ndarray[Any, Any]]
 
 _MOST_PRINTED = 12
+_FOLDS = 5
 
 
 @command("raw_cells", "figure")
@@ -31,7 +32,7 @@ def classify(
     out: Path | None = None,
     by: str | None = None,
     unit: str | None = None,
-    cv: int = 5,
+    cv: int = _FOLDS,
     test: bool = True,
     tested: Table | None = None,
     misclassified: Table | None = None,
@@ -59,7 +60,8 @@ def classify(
     misclassified : Table to write: the shapes that were given another class in the test.
     """
     if new is not None:
-        given = {"by": by, "unit": unit, "tested": tested, "misclassified": misclassified}
+        given: dict[str, Any] = {"by": by, "unit": unit, "tested": tested, "misclassified": misclassified}
+        given |= {"cv": cv - _FOLDS or None, "no-test": not test or None, "random-state": random_state or None}
         for name, value in given.items():
             refuse(value is not None, f"--{name}", "works without NEW only, when a classifier learns.")
         refuse(run.figure, "--figure", "draws the confusion matrix of a test: leave out NEW.")

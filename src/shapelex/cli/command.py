@@ -53,7 +53,7 @@ _GROUP_OF = {option: group for group, options in _GROUPS.items() for option in o
 # Parts of the names of types, and how values of these are shown.
 _VALUES = {"path": "FILE", "int": "N", "float": "X"}
 _ENTRY = re.compile(r"^(\w+) : (.+(?:\n[ ]+.+)*)", re.MULTILINE)
-_NEEDS = re.compile(r"With (--[a-z-]+(?: or --[a-z-]+)*):")
+_NEEDS = re.compile(r"(With|Without) (--[a-z-]+(?: or --[a-z-]+)*):")
 _DEFAULT = re.compile(r"\s*\[default: ([^]]+)\]$")
 
 
@@ -92,18 +92,23 @@ def command(*groups: str) -> Callable[[Callable[..., Any]], Callable[..., None]]
         wanted += ["force"] * any(one.name == "out" for one in own) + ["quiet", "json"]
         declared = [*own, *(shared[name] for name in wanted)]
         defaults = {one.name: one.default for one in declared}
-        # An option whose explanation begins with "With --this or --that:" works only with one of these.
-        needs = {name: told[1] for name in defaults if (told := _NEEDS.match(explained.get(name, "")))}
+        # An option whose explanation begins with "With --this or --that:" works only with one of these, and without
+        # them if it begins with "Without --this:".
+        needs = {
+            name: (told[1] == "With", told[2]) for name in defaults if (told := _NEEDS.match(explained.get(name, "")))
+        }
         kinds = {one.name: kind for one in own if (kind := _kind_of(one.annotation))}
 
         @wraps(function)
         def run_command(**values: Any) -> None:
             run = current_run()
-            for name, needed in needs.items():
+            for name, (is_with, needed) in needs.items():
                 is_given = values[name] is not None and values[name] != defaults[name]
                 has_needed = any(values[other.strip("-").replace("-", "_")] for other in needed.split(" or "))
                 option = _option_of(f"no_{name}" if defaults[name] is True else name)
-                refuse(is_given and not has_needed, option, f"works only with {needed}.")
+                refuse(
+                    is_given and has_needed != is_with, option, f"works only with{'' if is_with else 'out'} {needed}."
+                )
             values = {name: one.value if isinstance(one, Enum) else one for name, one in values.items()}
             shared = {name: values.pop(name) for name in wanted}
             run.outputs.force = shared.get("force", False)

@@ -164,8 +164,8 @@ def describe(error: BaseException, options: OptionNames | None = None, command: 
         return Failure("interrupted", f"{error}" or "interrupted.", 130)
     if isinstance(error, UsageError):
         make_printable(error)
-        return Failure("usage", on_one_line(error.format_message()), error.exit_code, _option_of(error))
-    marked = on_one_line(marked_text(error))
+        return Failure("usage", without_breaks(error.format_message()), error.exit_code, _option_of(error))
+    marked = without_breaks(marked_text(error))
     message, option = options.translate(marked), options.first_option(marked)
     if isinstance(error, MemoryError):
         return Failure(
@@ -197,7 +197,7 @@ def make_printable(error: Any, context: Any = None) -> None:
         error.possibilities = None
 
 
-def on_one_line(text: str) -> str:
+def without_breaks(text: str) -> str:
     """Return a text without line breaks."""
     return " ".join(text.split())
 

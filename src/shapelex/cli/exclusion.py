@@ -141,6 +141,11 @@ def exclude_shapes(shapes: "ShapeSet", exclusion: Exclusion) -> "ShapeSet":
     """Return a set without the shapes of a list."""
     n_all = len(shapes)
     shapes = select_shapes(shapes, exclusion.keeps)
+    if exclusion.unmatched and not exclusion.n_excluded:
+        named = ", ".join(map(repr, exclusion.unmatched[:_NAMED]))
+        raise CommandError(
+            f"--exclude {exclusion.path} names no shape of these: {named}; ids are such as {shapes.ids[0]}."
+        )
     if not len(shapes):
         raise CommandError(f"{exclusion.path} excludes all {n_all} shapes: none is left.")
     return shapes.replace(notes=(*shapes.notes, exclusion.note(n_all)))

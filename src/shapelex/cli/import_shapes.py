@@ -70,7 +70,7 @@ def import_shapes(
     label_from : Label from the path: 'parent' for the folder, a regular expression, or a pattern whose names become
         columns: {arm}/{well}.tif
     join : Sheet of metadata to join: .csv, .tsv, .xlsx or .parquet.
-    on : What rows of the sheet name: id, file, or id=Specimen for another name of its column.
+    on : With --join: what rows of the sheet name: id, file, or id=Specimen for another name of its column.
     label : Column that becomes the label, too.
     fps : Frames per second of the recordings; what the files say by default.
     format : Format of the input, if it is not recognized; shapelex formats lists them.

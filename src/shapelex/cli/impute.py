@@ -44,12 +44,13 @@ def impute(
     results: dict[str, Any] = {"n_shapes": len(found), "n_incomplete": 0, "n_imputed": 0}
     results |= dict.fromkeys(("hidden_error", "hidden_error_of_mean", "noise"))
     completed = found
+    given = None if model is None else load_dictionary(run, model)
     if found.is_missing.any():
         import shapelex as sx
 
         # Rounds end when landmarks move by a thousandth, and no fit has to be more exact.
         fresh = sx.ShapeDictionary(n_atoms, n_nonzero, tol=1e-3, random_state=random_state)
-        dictionary = fresh if model is None else load_dictionary(run, model)
+        dictionary = fresh if given is None else given
         complete = None if reference is None else read_shapes(run, reference)
         with run.progress("filling in"):
             filled = sx.impute(found, dictionary, reference=complete, method=method, random_state=random_state)

@@ -24,6 +24,8 @@ FIGURE_SUFFIXES = (".png", ".svg", ".pdf", ".eps", ".tif", ".tiff")
 _JOINED = re.compile(rf"({'|'.join(OUTPUT_OPTIONS[1:])})=(.*)|(-o)(.+)", re.DOTALL)
 # Files that have a place for the record of what made them; others have it beside them.
 _WITH_RECORD = (".npz", ".parquet", ".html", ".htm", ".zarr")
+# How a line of a log begins: with its time.
+_LOG_LINE = re.compile(rb"\d{4}-\d\d-\d\d[ T]\d\d:\d\d")
 _LEFT_BEHIND = re.compile(r"\..+\.partial")
 
 
@@ -113,12 +115,20 @@ class Outputs:
         for name, leaves_out in self._inputs.items():
             _check_not_input(name, target, leaves_out, option)
 
+    def reserve_log(self, path: Path) -> None:
+        """Refuse a file for the log that holds something else: lines would be added to it."""
+        if path.is_file() and path.stat().st_size:
+            with path.open("rb") as stream:
+                is_log = _LOG_LINE.match(stream.read(32)) is not None
+            refuse(not is_log, "--log", f"{path} holds something else than a log of shapelex: choose another file.")
+        self.reserve(path, "--log")
+
     def note_inputs(self, paths: Iterable[str | Path], *, leaves_out: bool = False) -> None:
         """Refuse to read what the command would replace; `leaves_out` says that a folder is read without outputs."""
         for name in map(str, paths):
-            leaves_out = self._inputs.setdefault(name, leaves_out)
+            known = self._inputs.setdefault(name, leaves_out)
             for target, option in self._targets.items():
-                _check_not_input(name, target, leaves_out, option)
+                _check_not_input(name, target, known, option)
 
     def place(self, path: Path) -> Path:
         """Return where to make a file, or the files of a folder, that was claimed."""
@@ -249,6 +259,8 @@ def words_of(command: str) -> list[str]:
     except ValueError:
         return []
     for word in words:
+        # As in -qo FILE.
+        word = re.sub(r"^-q+o", "-o", word)
         joined = _JOINED.fullmatch(word)
         apart += [word] if joined is None else [part for part in joined.groups() if part is not None]
     return apart

@@ -47,7 +47,7 @@ def sequence(
     weight_penalty : Price of large weights. [default: that of the model]
     fps : Frames per second, for times in seconds. [default: what import found]
     states : What a state is: a set of atoms, a cluster of postures, or a state of a hidden Markov model.
-    min_duration : Join bouts of fewer frames to a neighboring one.
+    min_duration : With --bouts or --transitions or --figure: join bouts of fewer frames to a neighboring one.
     bouts : Also write a table of bouts: stretches in one state.
     transitions : Also write a table of transitions between states.
     picture : With --figure: what to draw.

@@ -63,8 +63,9 @@ LEARNED_PARTS: tuple[Part, ...] = (
 )
 # Checkpoints of short iterations are written at most so often, and once more at the end.
 _LEAST_SECONDS = 1.0
-# Parts of the state of a learner that are sums of a pass, or nothing.
+# How far the norms of atoms in a checkpoint may be from 1.
 _NORM_TOL = 1e-3
+# Parts of the state of a learner that are sums of a pass, or nothing.
 _SUMS = ("found", "current", "best", "memory")
 
 
@@ -533,8 +534,8 @@ def _described(learner: Learner) -> dict[str, Any]:
 
 def _restored(described: dict[str, Any], learner: Learner) -> LearningState:
     """Return the state that :func:`_described` was given; what is not a state is a TypeError or the like."""
-    n_atoms, space = learner.options.n_atoms, learner.shapes.space
-    rows, others = (n_atoms, space.n_coordinates), {"gram": (n_atoms, n_atoms), "usage": (n_atoms,)}
+    n_atoms = learner.options.n_atoms
+    rows, others = (n_atoms, learner.shapes.space.n_coordinates), {"gram": (n_atoms, n_atoms), "usage": (n_atoms,)}
     for name, value in described.items():
         last = name.rpartition(".")[2]
         if isinstance(value, np.ndarray):
@@ -542,7 +543,7 @@ def _restored(described: dict[str, Any], learner: Learner) -> LearningState:
                 last.startswith("worst") or last == "values" or value.shape == others.get(last, rows)
             )
             if is_right and last in ("atoms", "start"):
-                is_right = bool(np.allclose(space.norm(value), 1, atol=_NORM_TOL))
+                is_right = bool(np.allclose(np.linalg.norm(value, axis=1), 1, atol=_NORM_TOL))
         elif value is None:
             is_right = last in ("atoms", "start", *_SUMS)
         else:

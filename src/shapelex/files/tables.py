@@ -50,6 +50,10 @@ _FORMULA = re.compile(r"'*(\s*[=+@-]|[\t\r\n])")
 _BOOLEANS = {"True": True, "False": False}
 # In a column of text, other words for missing numbers may have a meaning: no drug is none, a lost gene is -.
 _MISSING_TEXTS = frozenset({"", "na", "nan", "n/a", "#n/a"})
+_AS_THEY_ARE: dict[str, Any] = {
+    "header": None, "dtype": object, "keep_default_na": False,
+    "na_values": ["", "NA", "nan", "NaN", "N/A", "n/a", "#N/A"],
+}  # fmt: skip
 # 007 is a name, not a number.
 _LEADING_ZERO = re.compile(r"\s*[-+]?0\d")
 _LARGEST = 1 << 62
@@ -198,7 +202,7 @@ def open_table(
         rows = read_rows(path, sheet)
         if not rows:
             raise ShapeFileError(f"{path}: it holds no values.")
-        cells = rows_as_frame([row for _, row in rows], header=None, dtype=object).set_axis([row for row, _ in rows])
+        cells = rows_as_frame([row for _, row in rows], **_AS_THEY_ARE).set_axis([row for row, _ in rows])
         cells = cells.dropna(how="all")
     sample = [list(map(as_text, row)) for row in cells.iloc[:_SAMPLE_ROWS].to_numpy().tolist()]
     n_head, names, titles = find_names(sample, ".")

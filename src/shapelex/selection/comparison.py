@@ -103,7 +103,8 @@ class Comparison(TidyTable):
         for split in dict.fromkeys(self["split"].tolist()):
             n_folds = len(set(self["fold"][self["split"] == split]))
             of = f"{self.n_shapes} shapes" if split == "train" else f"held-out shapes, mean of {n_folds} folds"
-            parts.append(f"{what} in percent of {of}\n{print_percent(self._errors(split), 'atoms per shape')}")
+            kind = "training " if split == "train" else ""
+            parts.append(f"{kind}{what} in percent of {of}\n{print_percent(self._errors(split), 'atoms per shape')}")
         if self.unconverged:
             named = ", ".join([*self.unconverged[:3], *(["..."] if len(self.unconverged) > 3 else [])])
             parts.append(f"{len(self.unconverged)} fits had not converged after max_iter updates: {named}")
@@ -201,7 +202,7 @@ def compare(
     >>> table.curves()["complex PCA"][1] > table.curves()["complex PCA"][3]
     True
     >>> print(str(table).splitlines()[0])
-    RMSE in percent of 60 shapes
+    training RMSE in percent of 60 shapes
     """
     check_choice(measure, ("loss", "distance"), "measure")
     check_count(n_atoms, 1, "n_atoms")

@@ -199,6 +199,12 @@ class GroupComparison:
                 parts += [f"{some} {verdict}" for some in named]
             return f"In the model {self.fit.formula}, {'; '.join(parts)}; {how}."
         p, share = float(table.loc[terms[0], "P"]), float(table.loc[terms[0], "Rsq"])
+        least = group_units(self.fit.shapes.table[self.by], unit=self.fit.shapes.noun).least_p[1]
+        if least > LEVEL:
+            few = f"{len(self.fit.shapes.table)} {self.fit.shapes.noun} are too few"
+            return (
+                f"{few} to show that shape differs by {self.by}: P cannot be below {least:.2g}, and is {p:.3g} ({how})."
+            )
         groups = local.groups
         names = f"{groups[0]} and {groups[1]}" if len(groups) == 2 else f"the {len(groups)} groups of {self.by}"
         verdict = (
@@ -241,6 +247,8 @@ def compare_groups(
         columns[by], left_out = _large_groups(_as_categories(given.columns[by], by), by, units)
     if formula is None:
         assert by is not None
+        if type != 1:
+            raise ParameterError(f"{parameter('type')} needs {parameter('formula')}: a single term has one type.")
         used = given.use({by: given.column(columns[by], by)}, unit=units)
         fit = fit_groups(used, by, permutations=permutations, seed=seed)
     else:
@@ -293,12 +301,21 @@ def _pairs_text(table: "pd.DataFrame", correction: str, what: str = "") -> str:
 def _pairs_of(fit: ShapeLinearModel, columns: list[str], *, is_plain: bool) -> Pairwise:
     """Compare combinations of columns in pairs; the null model has no term with any of these columns."""
     others = [term for term in fit.design.terms if not {*columns} & {*_columns_of(fit, term)}]
-    return pairwise(fit, columns, null=None if is_plain else f"shape ~ {' + '.join(others) or '1'}")
+    quoted = [":".join(_quoted(fit, factor) for factor in sorted(fit.design.factors_of[term])) for term in others]
+    return pairwise(fit, columns, null=None if is_plain else f"shape ~ {' + '.join(quoted) or '1'}")
+
+
+def _quoted(fit: ShapeLinearModel, factor: str) -> str:
+    """Return a factor as a formula has it: the name of a column that is not one word is between backticks."""
+    return f"`{factor}`" if factor in fit.shapes.table.columns and not factor.isidentifier() else factor
 
 
 def _columns_of(fit: ShapeLinearModel, term: str) -> list[str]:
     """Return the columns that a term has, as ``label`` and ``site`` of ``label:C(site)``."""
-    named = {name for factor in fit.design.factors_of[term] for name in re.findall(r"`[^`]+`|\w+", factor)}
+    factors, known = fit.design.factors_of[term], {*fit.shapes.table.columns}
+    # Of a factor that is no column, such as C(site), the words.
+    words = {name for factor in factors - known for name in re.findall(r"`[^`]+`|\w+", factor)}
+    named = {*factors, *words}
     return [name for name in fit.shapes.table.columns if not {name, f"`{name}`"}.isdisjoint(named)]
 
 

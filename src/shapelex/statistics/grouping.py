@@ -1,8 +1,9 @@
 """Groups that are compared, and what may be exchanged between them."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import exp, lgamma
+from math import exp, factorial, lgamma, prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -139,16 +140,26 @@ class Grouping:
             ]
         return []
 
-    def remarks(self, permutations: int) -> list[str]:
-        """Return a remark where there are fewer different divisions into groups than permutations."""
+    @property
+    def least_p(self) -> tuple[int, float]:
+        """Number of different divisions into these groups, and the share of those that differ as much as the present.
+
+        Groups of equal sizes can be exchanged as a whole, which changes no statistic of the differences between them.
+        """
         within = np.zeros(self.n_units, dtype=np.int64) if self.strata is None else self.strata
         log_count = 0.0
         for stratum in np.unique(within).tolist():
             sizes = np.unique(self.groups[within == stratum], return_counts=True)[1].tolist()
             log_count += lgamma(sum(sizes) + 1) - sum(lgamma(size + 1) for size in sizes)
         count = round(exp(min(log_count, 40.0)))
+        alike = Counter(self.counts.tolist()).values() if self.strata is None else ()
+        return count, prod(map(factorial, alike)) / count
+
+    def remarks(self, permutations: int) -> list[str]:
+        """Return a remark where there are fewer different divisions into groups than permutations."""
+        count, least = self.least_p
         few = f"Only {count} different divisions of the {self.unit} into these groups exist"
-        return [f"{few}: P cannot be much below 1/{count}."] if count <= permutations else []
+        return [f"{few}: P cannot be much below {least:.2g}."] if count <= permutations else []
 
 
 def read_groups(given: Columns, groups: Any, strata: Any, unit: Any) -> tuple[Grouping, Sample]:

@@ -13,6 +13,7 @@ from shapelex._validation import did_you_mean
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.statistics.data import SIZE, AlignedShapes, ShapeInput
 from shapelex.statistics.formulas import Design
+from shapelex.statistics.grouping import Grouping
 from shapelex.statistics.linear_model import SumsOfSquares, TermModel, orthonormal_basis
 from shapelex.statistics.permutations import remark_on_count
 from shapelex.statistics.results import plural
@@ -80,7 +81,12 @@ def check_df(design: Design, error: Mapping[str, str]) -> int:
 
 
 def remarks_on(
-    design: Design, terms: Sequence[TermModel], sums: SumsOfSquares, shapes: AlignedShapes, permutations: int
+    design: Design,
+    terms: Sequence[TermModel],
+    sums: SumsOfSquares,
+    shapes: AlignedShapes,
+    permutations: int,
+    grouping: Grouping | None = None,
 ) -> list[str]:
     """Return remarks on confounded terms, single shapes, and what was permuted."""
     remarks = []
@@ -107,4 +113,6 @@ def remarks_on(
     for term, values in zip(terms, sums.terms, strict=True):
         if permutations and term.df and np.ptp(values) <= 1e-9 * abs(values[0]):
             remarks.append(f"No permutation changes the term {term.name}: it cannot be tested with these strata.")
+    if grouping is not None and permutations:
+        return [*remarks, *grouping.remarks(permutations)]
     return remarks if exchange is None else [*remarks, *remark_on_count(exchange, permutations, shapes.noun)]

@@ -16,7 +16,7 @@ from shapelex._validation import check_choice, check_count, removed_arguments
 from shapelex.exceptions import ShapeInputError
 from shapelex.statistics.data import SIZE, AlignedShapes, join_columns, read_input
 from shapelex.statistics.formulas import INTERCEPT, Design, make_design, parse_formula
-from shapelex.statistics.grouping import group_units
+from shapelex.statistics.grouping import Grouping, group_units
 from shapelex.statistics.linear_model import SumsOfSquares, TermModel, least_squares, orthonormal_basis, permuted_sums
 from shapelex.statistics.model_checks import RESIDUALS, check_df, check_error, check_sizes, remarks_on
 from shapelex.statistics.permutations import BLOCKS, Exchange, as_seed, effect_sizes, p_values
@@ -370,7 +370,8 @@ def fit_groups(shapes: AlignedShapes, column: str, *, permutations: int, seed: i
     own = frozenset({column})
     design = Design((column,), matrix, (INTERCEPT, *grouping.names[1:]), places, {column: own}, own, None)
     formula = f"shape ~ {column if column.isidentifier() else f'`{column}`'}"
-    return fit_model(formula, shapes, design, Exchange(len(matrix)), permutations=permutations, seed=seed)
+    exchange = Exchange(len(matrix))
+    return fit_model(formula, shapes, design, exchange, permutations=permutations, seed=seed, grouping=grouping)
 
 
 def fit_model(
@@ -384,6 +385,7 @@ def fit_model(
     error: Mapping[str, str] | None = None,
     sum_type: int = 1,
     method: str = "residuals",
+    grouping: Grouping | None = None,
 ) -> ShapeLinearModel:
     """Return the model of a design that has been made: all of :func:`shape_lm` but the parsing and the alignment."""
     terms = term_models(design, sum_type, exchange)
@@ -392,7 +394,7 @@ def fit_model(
     sums = permuted_sums(shapes.coordinates, terms, permutations, seed, full=method == "full")
     table = variance_table(shapes.coordinates, design, terms, sums, df_residual, errors)
     settings = {"type": sum_type, "permutations": permutations, "seed": seed, "method": method, "error": errors}
-    remarks = remarks_on(design, terms, sums, shapes, permutations)
+    remarks = remarks_on(design, terms, sums, shapes, permutations, grouping)
     return ShapeLinearModel(
         formula, shapes, design, terms, table, sums, exchange, settings, sample_of(shapes, *remarks)
     )

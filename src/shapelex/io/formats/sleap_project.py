@@ -51,7 +51,7 @@ def read_records(
         for frame in labels.labeled_frames:
             videos[labels.videos.index(frame.video)].append(frame)
         found = [
-            _poses_of(frames, skeleton, video if len(videos) > 1 else None, path)
+            _poses_of(frames, skeleton, labels.tracks, video if len(videos) > 1 else None, path)
             for video, frames in sorted(videos.items())
         ]
     n_others = sum(one.skeleton is not skeleton for frame in labels.labeled_frames for one in frame.instances)
@@ -70,10 +70,11 @@ def read_records(
         n_series += max(series) + 1
 
 
-def _poses_of(frames: list[Any], skeleton: Any, video: int | None, path: Path) -> Poses:
+def _poses_of(frames: list[Any], skeleton: Any, tracks: list[Any], video: int | None, path: Path) -> Poses:
     """Return the poses of one video; `video` is its number where there are several."""
-    chosen: dict[tuple[str, int], tuple[Any, Any]] = {}
-    is_tracked = True
+    # By the number of the track, as names may be equal; poses without a track come last, numbered in each frame.
+    numbers_of = {id(track): number for number, track in enumerate(tracks)}
+    chosen: dict[tuple[int, int], tuple[Any, Any]] = {}
     for frame in frames:
         ours = [one for one in frame.instances if one.skeleton is skeleton]
         labeled = [one for one in ours if not hasattr(one, "score")]
@@ -83,22 +84,29 @@ def _poses_of(frames: list[Any], skeleton: Any, video: int | None, path: Path) -
         predicted = [one for one in ours if hasattr(one, "score") and not {id(one.track), id(one)} & taken]
         n_nameless = 0
         for one in [*labeled, *predicted]:
-            if one.track is None:
-                is_tracked, n_nameless = False, n_nameless + 1
-            name = str(n_nameless) if one.track is None else str(one.track.name)
+            n_nameless += one.track is None
+            owner = len(tracks) + n_nameless - 1 if one.track is None else numbers_of[id(one.track)]
             scores = one.points["score"] if hasattr(one, "score") else np.ones(len(skeleton.nodes))
-            chosen[name, int(frame.frame_idx)] = one.numpy(), scores
-    names = sorted({name for name, _ in chosen})
+            chosen[owner, int(frame.frame_idx)] = one.numpy(), scores
+    owners = sorted({owner for owner, _ in chosen})
+    names = _names_of(owners, [str(track.name) for track in tracks])
     numbers = sorted({number for _, number in chosen})
-    rows, columns = ({key: place for place, key in enumerate(keys)} for keys in (names, numbers))
+    rows, columns = ({key: place for place, key in enumerate(keys)} for keys in (owners, numbers))
     shape = len(names), len(numbers), len(skeleton.nodes)
     if np.prod(shape, dtype=object) > _MOST_LANDMARKS:
         raise ShapeFileError(f"{path} has {shape[0]} tracks in {shape[1]} frames, too many to hold: export one video.")
     xy, scores = np.full((*shape, 2), np.nan), np.full(shape, np.nan)
-    for (name, number), (points, sure) in chosen.items():
-        xy[rows[name], columns[number]], scores[rows[name], columns[number]] = points, sure
+    for (owner, number), (points, sure) in chosen.items():
+        xy[rows[owner], columns[number]], scores[rows[owner], columns[number]] = points, sure
     individuals = names if video is None else [f"video{video}-{name}" for name in names]
     has_scores = any(hasattr(one, "score") for frame in frames for one in frame.instances)
     landmarks = [str(node.name) for node in skeleton.nodes]
     sure = scores if has_scores else None
+    is_tracked = max(owners, default=0) < len(tracks)
     return Poses(points_to_complex(xy), sure, np.array(numbers, np.int64), individuals, landmarks, is_tracked)
+
+
+def _names_of(owners: list[int], tracks: list[str]) -> list[str]:
+    """Return a name for each animal: that of its track, with a number where several have it; a number without track."""
+    names = [tracks[owner] if owner < len(tracks) else str(owner - len(tracks) + 1) for owner in owners]
+    return [f"{name}-{owner}" if names.count(name) > 1 else name for name, owner in zip(names, owners, strict=True)]
