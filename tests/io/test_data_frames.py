@@ -137,6 +137,18 @@ class TestFiles:
             path = sx.write(squares, tmp_path / f"{layout}.parquet", layout=layout)
             assert sx.read(path).equals(squares)
 
+    def test_words_are_missing_numbers_but_labels(self, tmp_path):
+        path = save_sheet(
+            tmp_path,
+            ["label", "dose", "x1", "y1", "x2", "y2"],
+            ["None", 1.5, 0, 1, 2, 3],
+            ["drug", "null", 0, "NULL", 2, 3],
+        )
+        shapes = sx.read(path, layout="interleaved", missing="allow")
+        assert shapes.labels.tolist() == ["None", "drug"]
+        np.testing.assert_array_equal(shapes.metadata["dose"], [1.5, np.nan])
+        assert shapes.is_missing[:, 0].tolist() == [False, True]
+
     def test_sheets(self, squares, tmp_path):
         path = tmp_path / "two.xlsx"
         with pd.ExcelWriter(path) as book:

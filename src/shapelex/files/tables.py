@@ -206,11 +206,20 @@ def open_table(
         cells = cells.dropna(how="all")
     sample = [list(map(as_text, row)) for row in cells.iloc[:_SAMPLE_ROWS].to_numpy().tolist()]
     n_head, names, titles = find_names(sample, ".")
-    body = cells.iloc[n_head:].infer_objects()
+    body = cells.iloc[n_head:].apply(_without_words).infer_objects()
     if names is not None:
         body = body.set_axis(names, axis=1)
     table = _open_frames(lambda: iter([(body.reset_index(drop=True), list(map(int, body.index)))]), str(path))
     return replace(table, names=names, titles=titles)
+
+
+def _without_words(column: "pd.Series") -> "pd.Series":
+    """Return a column without words for missing numbers, if it holds numbers and no other text."""
+    is_text = column.map(lambda cell: isinstance(cell, str))
+    has_numbers = bool((~is_text & column.notna()).any())
+    return (
+        column.mask(is_text) if has_numbers and {*column[is_text].str.strip().str.lower()} <= MISSING_WORDS else column
+    )
 
 
 class TextRows:
