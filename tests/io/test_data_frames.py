@@ -138,12 +138,8 @@ class TestFiles:
             assert sx.read(path).equals(squares)
 
     def test_words_are_missing_numbers_but_labels(self, tmp_path):
-        path = save_sheet(
-            tmp_path,
-            ["label", "dose", "x1", "y1", "x2", "y2"],
-            ["None", 1.5, 0, 1, 2, 3],
-            ["drug", "null", 0, "NULL", 2, 3],
-        )
+        names = ["label", "dose", "x1", "y1", "x2", "y2"]
+        path = save_sheet(tmp_path, names, ["None", 1.5, 0, 1, 2, 3], ["drug", "null", 0, "NULL", 2, 3])
         shapes = sx.read(path, layout="interleaved", missing="allow")
         assert shapes.labels.tolist() == ["None", "drug"]
         np.testing.assert_array_equal(shapes.metadata["dose"], [1.5, np.nan])
