@@ -31,6 +31,8 @@ _LEAST_MAGNITUDE, _MOST_MAGNITUDE = 1e-140, 1e140
 SIZE = "size"
 """Name of the centroid size of the raw shapes among the columns."""
 
+# Names of columns that readers of tables take for the label.
+_READ_AS_LABEL = ("species", "group", "class")
 UNIT, STRATUM = "unit", "stratum"
 
 
@@ -167,6 +169,8 @@ class Columns:
                 # "labels" is another name of "label".
                 known = [str(one) for one in self.columns if one != "labels" or "label" not in self.columns]
                 meant = did_you_mean(name, known)
+                if name.lower() in _READ_AS_LABEL and "label" in known:
+                    meant = f" (tables are read with a column {name} as the label: name it label)"
                 if not known:
                     raise ShapeInputError(
                         f"{where} names the column {name!r}, but no columns are known: give one value per shape, or a "
