@@ -548,7 +548,8 @@ def _restored(described: dict[str, Any], learner: Learner) -> LearningState:
             is_right = last in ("atoms", "start", *_SUMS)
         else:
             numbers = value if last == "curve" else [value]
-            is_right = all(isinstance(one, int | float) and 0 <= one < np.inf for one in numbers)
+            kind = int | float if last in ("step", "weight", "loss", "curve") else int
+            is_right = all(isinstance(one, kind) and 0 <= one < np.inf for one in numbers)
             is_right &= last != "weight" or value > 0
         if not is_right:
             raise ValueError(f"{name} does not belong to this fit")
