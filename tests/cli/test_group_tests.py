@@ -205,12 +205,17 @@ def test_interactions_have_pairs_and_a_workbook_has_all_tables(folder, shapes):
     book = openpyxl.load_workbook("all.xlsx")
     assert book.sheetnames == ["anova", "pairs", "interactions", "points"]
     fit = sx.statistics.shape_lm("shape ~ sex * site", sx.read("both.npz"), permutations=99, random_state=3, type=3)
-    # What is in question is not in the null model: here the mean shape alone.
-    wanted = sx.statistics.pairwise(fit, ["sex", "site"], null="shape ~ 1").table
+    # What a pair differs in is not in its null model.
+    nulls = {(True, False): "shape ~ site", (False, True): "shape ~ sex", (True, True): "shape ~ 1"}
+    wanted = {two: sx.statistics.pairwise(fit, ["sex", "site"], null=null).table for two, null in nulls.items()}
     header, *rows = book["interactions"].iter_rows(values_only=True)
-    assert header == ("term", *wanted.columns)
-    assert [row[1:3] for row in rows] == list(zip(wanted["first"], wanted["second"], strict=True))
-    np.testing.assert_allclose([row[3:6] for row in rows], wanted[["d", "P", "P_corrected"]])
+    assert header == ("term", *wanted[True, True].columns)
+    for place, row in enumerate(rows):
+        (sex, site), (other_sex, other_site) = (name.split(".") for name in row[1:3])
+        table = wanted[sex != other_sex, site != other_site]
+        assert row[1:3] == (table["first"][place], table["second"][place])
+        np.testing.assert_allclose(row[3:5], table.loc[place, ["d", "P"]].astype(float))
+    assert min(row[5] for row in rows) == pytest.approx(6 * min(row[4] for row in rows))
     assert "1 pair of groups of sex and of 6 pairs of combinations in sex:site" in run("methods all.xlsx").stdout
     # A column of a journal is 85 mm wide.
     box = re.search(rb"/MediaBox \[ ?0 0 ([0-9.]+)", Path("means.pdf").read_bytes())
@@ -236,9 +241,7 @@ def test_too_few_units_to_show_a_difference_are_no_result(folder, shapes):
     sx.write(rows.replace(labels=["a"] * 14 + ["b"] * 14), "few.npz")
     lines = lines_of(run("test few.npz --by label --unit dish --permutations 99"))
     # Of the three divisions of four dishes in pairs, the present one is one: exchanging the groups changes nothing.
-    assert lines[1].startswith(
-        "4 values of dish are too few to show that shape differs by label: P cannot be below 0.33"
-    )
+    assert lines[1].startswith("With only 4 values of dish, no difference in shape by label can be shown: P can hardly")
     assert (
         "Only 6 different divisions of the values of dish into these groups exist: P cannot be much below 0.33."
         in " ".join(lines)

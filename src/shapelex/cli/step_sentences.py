@@ -132,7 +132,8 @@ def _tell_test(step: Step) -> Sentence:
         "Shapes were superimposed by partial Procrustes analysis, scaled to unit centroid size and projected into the "
         f"tangent space at their mean. {used}The model {formula} was tested by Procrustes analysis of variance "
         f"(Goodall, 1991) with sums of squares of type {_TYPES[facts.get('type', 1)]} and {permutations} random "
-        f"permutations of residuals{units} (Collyer et al., 2015)."
+        f"permutations of residuals{units} (Collyer et al., 2015; random seed "
+        f"{settings.get('random_state', '?')})."
     ]
     cited = [_GOODALL, _RRPP]
     if by is not None:

@@ -170,7 +170,7 @@ class Columns:
                 known = [str(one) for one in self.columns if one != "labels" or "label" not in self.columns]
                 meant = did_you_mean(name, known)
                 if name.lower() in _READ_AS_LABEL and "label" in known:
-                    meant = f" (tables are read with a column {name} as the label: name it label)"
+                    meant = f" (when a table is read, its column {name} becomes the label: use label)"
                 if not known:
                     raise ShapeInputError(
                         f"{where} names the column {name!r}, but no columns are known: give one value per shape, or a "

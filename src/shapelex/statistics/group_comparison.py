@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import chain, combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from shapelex._messages import parameter
 from shapelex.exceptions import ParameterError, ShapeInputError
 from shapelex.shapes.study import Units
 from shapelex.statistics.atom_differences import AtomTests, atom_tests
-from shapelex.statistics.data import read_input, tell_choice
-from shapelex.statistics.group_pairs import Pairwise, pairwise
+from shapelex.statistics.data import join_columns, read_input, tell_choice
+from shapelex.statistics.group_pairs import Pairwise, corrected, pairwise
 from shapelex.statistics.grouping import group_units
 from shapelex.statistics.local_differences import LocalTest, local_test
 from shapelex.statistics.mean_distances import mean_distances, plot_mean_distances
@@ -82,9 +83,12 @@ class GroupComparison:
         different = list(dict.fromkeys(self.left_out.values()))
         if different:
             more = f" and {len(different) - _MOST_NAMED} more" if len(different) > _MOST_NAMED else ""
+            groups, whose = ("groups that are", "are left out, as if their")
+            if len(different) == 1:
+                groups, whose = ("group that is", "is left out, as if its")
+            named = ", ".join(different[:_MOST_NAMED])
             told.append(
-                f"{len(different)} groups that are too small to be compared are left out, as if their shapes had no "
-                f"{self.by}: {', '.join(different[:_MOST_NAMED])}{more}."
+                f"{len(different)} {groups} too small to be compared {whose} shapes had no {self.by}: {named}{more}."
             )
         permutations = self.fit.settings["permutations"]
         counts = [] if self.pairs is None else [len(self.pairs)]
@@ -201,10 +205,9 @@ class GroupComparison:
         p, share = float(table.loc[terms[0], "P"]), float(table.loc[terms[0], "Rsq"])
         least = group_units(self.fit.shapes.table[self.by], unit=self.fit.shapes.noun).least_p[1]
         if least > LEVEL:
-            few = f"{len(self.fit.shapes.table)} {self.fit.shapes.noun} are too few"
-            return (
-                f"{few} to show that shape differs by {self.by}: P cannot be below {least:.2g}, and is {p:.3g} ({how})."
-            )
+            few = f"With only {len(self.fit.shapes.table)} {self.fit.shapes.noun}"
+            shown = f"no difference in shape by {self.by} can be shown"
+            return f"{few}, {shown}: P can hardly be below {least:.2g}, and is {p:.3g} ({how})."
         groups = local.groups
         names = f"{groups[0]} and {groups[1]}" if len(groups) == 2 else f"the {len(groups)} groups of {self.by}"
         verdict = (
@@ -273,7 +276,7 @@ def compare_groups(
 def _compare_pairs(fit: ShapeLinearModel, by: str, *, is_plain: bool, seed: int) -> dict[str, Any]:
     import pandas as pd
 
-    pairs = _pairs_of(fit, [by], is_plain=is_plain)
+    pairs = _pairs_of(fit, [by], None if is_plain else {by})
     found: dict[str, Any] = {"pairs": pairs.to_dataframe(), "correction": pairs.correction}
     if is_plain:
         # One factor: the means are averages, and have intervals.
@@ -285,7 +288,7 @@ def _compare_pairs(fit: ShapeLinearModel, by: str, *, is_plain: bool, seed: int)
     for term in fit.design.terms:
         columns = _columns_of(fit, term)
         if by in columns and len(columns) > 1 and fit.design.categorical.issuperset(columns):
-            tables.append(_pairs_of(fit, columns, is_plain=False).to_dataframe())
+            tables.append(_pairs_of_combinations(fit, columns))
             tables[-1].insert(0, "term", term)
     return found | ({"interactions": pd.concat(tables, ignore_index=True)} if tables else {})
 
@@ -298,11 +301,33 @@ def _pairs_text(table: "pd.DataFrame", correction: str, what: str = "") -> str:
     return f"Distances between mean shapes{what}{interval}{corrected}.\n\n{format_table(table, index=False)}"
 
 
-def _pairs_of(fit: ShapeLinearModel, columns: list[str], *, is_plain: bool) -> Pairwise:
-    """Compare combinations of columns in pairs; the null model has no term with any of these columns."""
-    others = [term for term in fit.design.terms if not {*columns} & {*_columns_of(fit, term)}]
+def _pairs_of_combinations(fit: ShapeLinearModel, columns: list[str]) -> "pd.DataFrame":
+    """Compare combinations of columns in pairs, each in a model without the columns in which the pair differs.
+
+    Without all columns, the residuals of the null model hold the differences along the others, and hide small ones.
+    """
+    import pandas as pd
+
+    parts = [fit.shapes.table[name] for name in columns]
+    levels = dict(zip(join_columns(parts), zip(*parts, strict=True), strict=True))
+    tables = []
+    for differing in chain.from_iterable(combinations(columns, size) for size in range(1, len(columns) + 1)):
+        pairs = _pairs_of(fit, columns, {*differing})
+        table = pairs.to_dataframe()
+        found = [
+            tuple(name for name, *two in zip(columns, levels[first], levels[second], strict=True) if two[0] != two[1])
+            for first, second in zip(table["first"], table["second"], strict=True)
+        ]
+        tables.append(table[[one == differing for one in found]])
+    joined = pd.concat(tables).sort_index()
+    return joined.assign(P_corrected=corrected(joined["P"].to_numpy(), pairs.correction))
+
+
+def _pairs_of(fit: ShapeLinearModel, columns: list[str], without: set[str] | None) -> Pairwise:
+    """Compare combinations of columns in pairs; the null model has no term with a column of `without`."""
+    others = [term for term in fit.design.terms if without is not None and without.isdisjoint(_columns_of(fit, term))]
     quoted = [":".join(_quoted(fit, factor) for factor in sorted(fit.design.factors_of[term])) for term in others]
-    return pairwise(fit, columns, null=None if is_plain else f"shape ~ {' + '.join(quoted) or '1'}")
+    return pairwise(fit, columns, null=None if without is None else f"shape ~ {' + '.join(quoted) or '1'}")
 
 
 def _quoted(fit: ShapeLinearModel, factor: str) -> str:
