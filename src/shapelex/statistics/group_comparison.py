@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import chain, combinations
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -310,15 +310,17 @@ def _pairs_of_combinations(fit: ShapeLinearModel, columns: list[str]) -> "pd.Dat
 
     parts = [fit.shapes.table[name] for name in columns]
     levels = dict(zip(join_columns(parts), zip(*parts, strict=True), strict=True))
+
+    def differing_in(first: str, second: str) -> tuple[str, ...]:
+        both = zip(columns, levels[first], levels[second], strict=True)
+        return tuple(name for name, one, other in both if one != other)
+
     tables = []
-    for differing in chain.from_iterable(combinations(columns, size) for size in range(1, len(columns) + 1)):
+    for differing in sorted({differing_in(*two) for two in combinations(levels, 2)}):
         pairs = _pairs_of(fit, columns, {*differing})
         table = pairs.to_dataframe()
-        found = [
-            tuple(name for name, *two in zip(columns, levels[first], levels[second], strict=True) if two[0] != two[1])
-            for first, second in zip(table["first"], table["second"], strict=True)
-        ]
-        tables.append(table[[one == differing for one in found]])
+        is_own = [differing_in(*two) == differing for two in zip(table["first"], table["second"], strict=True)]
+        tables.append(table[is_own])
     joined = pd.concat(tables).sort_index()
     return joined.assign(P_corrected=corrected(joined["P"].to_numpy(), pairs.correction))
 
